@@ -9,7 +9,9 @@ import { createEngine } from '@heddle/core/engine/engine';
 import type { Engine, Submission } from '@heddle/core/engine/port';
 import { createAuditLog } from '@heddle/core/engine/audit-log';
 import { createFindings } from '@heddle/core/engine/findings/findings';
+import { createOverview } from '@heddle/core/engine/overview/overview';
 import { createModels } from '@heddle/core/engine/models/models';
+import { createRuns } from '@heddle/core/engine/runs/runs';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
 import { buildServer } from 'heddle/internal/http/server';
 import { PostgresQueue } from '@heddle/core/internal/queue/postgres';
@@ -224,8 +226,14 @@ class HeddleSubject implements Subject {
     const login = { database: this.#database, clock: systemClock, random: systemRandom };
     this.#server = buildServer({
       engine: this.#engine,
+      runs: createRuns(this.#database),
       findings: createFindings({ database: this.#database, newId, keepMs: 1, chunksMs: 1 }),
       models: createModels({ database: this.#database, newId, keepMs: 1 }),
+      kinds: {
+        list: () => Promise.resolve([]),
+        get: () => Promise.resolve(null),
+        inputFaults: () => Promise.resolve([]),
+      },
       jobs: createJobs({
         database: this.#database,
         queue: { sendIn: () => Promise.resolve() },
@@ -239,6 +247,7 @@ class HeddleSubject implements Subject {
       audit: createAuditLog({ database: this.#database, clock: systemClock, log: silentLogger, retentionMs: 1 }),
       artifacts: noArtifacts,
       namedSecrets: noSecrets,
+      overview: createOverview({ database: this.#database, clock: systemClock }),
       queues: new PostgresQueue({ database: this.#database, clock: systemClock, log: silentLogger }),
       // No request of the benches has a token or a handle: on loopback none is needed.
       tokens: new TokenStore(login),

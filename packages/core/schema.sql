@@ -1,6 +1,16 @@
 -- The schema after all migrations, with the signatures of its functions: an overview for readers, and a record of
 -- changes for reviews. Written by `node scripts/dump-schema.ts`; nothing executes it.
 
+create table heddle.activity_minute (
+  minute timestamp with time zone not null,
+  started bigint not null,
+  succeeded bigint not null,
+  failed bigint not null,
+  canceled bigint not null,
+  waits bigint[] not null,
+  constraint activity_minute_pkey PRIMARY KEY (minute)
+) with (fillfactor=50);
+
 create table heddle.api_token (
   id uuid not null,
   name text not null,
@@ -122,6 +132,8 @@ create table heddle.archive_task (
   claimed_by text,
   claimed_at timestamp with time zone,
   exit_code smallint,
+  log_pack bigint,
+  secrets_sent boolean default false not null,
   constraint archive_task_pkey PRIMARY KEY (id)
 );
 CREATE INDEX archive_task_container ON heddle.archive_task USING btree (container_id, "position") WHERE (container_id IS NOT NULL);
@@ -171,10 +183,22 @@ create table heddle.archive_workflow (
   created_at timestamp with time zone not null,
   ended_at timestamp with time zone,
   archived_at timestamp with time zone not null,
+  succeeded integer,
+  failed integer,
+  canceled integer,
+  skipped integer,
+  failing boolean default false not null,
+  failed_task uuid,
+  outcome smallint,
+  kinds integer[],
   constraint archive_workflow_pkey PRIMARY KEY (id)
 );
 CREATE INDEX archive_workflow_ended ON heddle.archive_workflow USING btree (ended_at);
+CREATE INDEX archive_workflow_failing ON heddle.archive_workflow USING btree (id) WHERE failing;
+CREATE INDEX archive_workflow_name ON heddle.archive_workflow USING btree (name, id) WHERE (name IS NOT NULL);
+CREATE INDEX archive_workflow_outcome ON heddle.archive_workflow USING btree (outcome, id) WHERE (outcome > 10);
 CREATE INDEX archive_workflow_trees ON heddle.archive_workflow USING btree (id) WHERE is_tree;
+CREATE INDEX archive_workflow_uncounted ON heddle.archive_workflow USING btree (id) WHERE (kinds IS NULL);
 
 create table heddle.artifact (
   id uuid not null,
@@ -329,6 +353,7 @@ create table heddle.delivery (
   constraint delivery_task_id_attempt_trigger_ordinal_key UNIQUE (task_id, attempt, trigger, ordinal),
   constraint delivery_trigger_check CHECK ((trigger = ANY (ARRAY['start'::text, 'success'::text, 'failure'::text, 'cancel'::text, 'notify'::text])))
 ) with (fillfactor=70);
+CREATE INDEX delivery_created ON heddle.delivery USING btree (created_at, id);
 CREATE INDEX delivery_dead ON heddle.delivery USING btree (created_at, id) WHERE (state = 'dead'::text);
 CREATE INDEX delivery_due ON heddle.delivery USING btree (origin, next_try_at, id) WHERE (state = 'due'::text);
 CREATE INDEX delivery_held ON heddle.delivery USING btree (created_at) WHERE (state = 'held'::text);
@@ -344,6 +369,17 @@ create table heddle.edge (
   constraint edge_pkey PRIMARY KEY (parent_id, child_id)
 );
 CREATE INDEX edge_child ON heddle.edge USING btree (child_id);
+
+create table heddle.failure (
+  task_id uuid not null,
+  workflow_id uuid not null,
+  kind_id integer not null,
+  fingerprint bigint not null,
+  ended_at timestamp with time zone not null,
+  constraint failure_pkey PRIMARY KEY (task_id)
+);
+CREATE INDEX failure_alike ON heddle.failure USING btree (fingerprint, ended_at, task_id);
+CREATE INDEX failure_ended ON heddle.failure USING btree (ended_at, task_id) INCLUDE (fingerprint, kind_id, workflow_id);
 
 create table heddle.finalization (
   workflow_id uuid not null,
@@ -389,6 +425,16 @@ create table heddle.kind (
   constraint kind_pkey PRIMARY KEY (id)
 );
 
+create table heddle.kind_description (
+  kind_id integer not null,
+  description text,
+  input_schema jsonb,
+  updated_at timestamp with time zone not null,
+  constraint kind_description_description_check CHECK (((char_length(description) >= 1) AND (char_length(description) <= 1000))),
+  constraint kind_description_input_schema_check CHECK ((octet_length((input_schema)::text) <= 131072)),
+  constraint kind_description_pkey PRIMARY KEY (kind_id)
+);
+
 create table heddle.lease (
   id bigint generated always as identity not null,
   holder text not null,
@@ -403,6 +449,14 @@ create table heddle.lease (
 CREATE INDEX lease_check ON heddle.lease USING btree (check_at);
 CREATE INDEX lease_queued ON heddle.lease USING btree (queued_kind) WHERE (queued_kind IS NOT NULL);
 
+create table heddle.log_pack (
+  id bigint not null,
+  entries integer not null,
+  data bytea not null,
+  constraint log_pack_entries_check CHECK ((entries > 0)),
+  constraint log_pack_pkey PRIMARY KEY (id)
+);
+
 create table heddle.named_secret (
   name text not null,
   key_id text not null,
@@ -410,7 +464,14 @@ create table heddle.named_secret (
   grants text[] not null,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  version bigint generated always as identity not null,
   constraint named_secret_pkey PRIMARY KEY (name)
+);
+
+create table heddle.paused_task (
+  task_id uuid not null,
+  paused_at timestamp with time zone not null,
+  constraint paused_task_pkey PRIMARY KEY (task_id)
 );
 
 create table heddle.queue_body (
@@ -475,6 +536,16 @@ create table heddle.relay (
   parent_id uuid not null,
   created_at timestamp with time zone not null,
   constraint relay_pkey PRIMARY KEY (parent_id)
+);
+
+create table heddle.retired_secret (
+  version bigint not null,
+  name text not null,
+  key_id text not null,
+  sealed bytea not null,
+  grants text[] not null,
+  retired_at timestamp with time zone not null,
+  constraint retired_secret_pkey PRIMARY KEY (version)
 );
 
 create table heddle.runner (
@@ -675,6 +746,14 @@ create table heddle.secret (
   constraint secret_pkey PRIMARY KEY (id)
 );
 
+create table heddle.sent_secret (
+  task_id uuid not null,
+  name text not null,
+  version bigint not null,
+  constraint sent_secret_pkey PRIMARY KEY (task_id, version)
+);
+CREATE INDEX sent_secret_version ON heddle.sent_secret USING btree (version);
+
 create table heddle.session (
   id uuid not null,
   secret_hash bytea not null,
@@ -770,6 +849,8 @@ create table heddle.task (
   claimed_by text,
   claimed_at timestamp with time zone,
   exit_code smallint,
+  log_pack bigint,
+  secrets_sent boolean default false not null,
   constraint task_is_sound CHECK ((
 CASE
     WHEN (state = ANY (ARRAY[2, 3, 4])) THEN ((lease_id IS NOT NULL) AND (attempt > 0) AND (ended_at IS NULL) AND (paused_at IS NULL) AND (paused_from IS NULL))
@@ -797,6 +878,7 @@ create table heddle.task_attempt (
   constraint task_attempt_attempt_check CHECK ((attempt > 0)),
   constraint task_attempt_pkey PRIMARY KEY (task_id, attempt)
 );
+CREATE INDEX task_attempt_lost ON heddle.task_attempt USING btree (ended_at) WHERE (outcome = 20);
 
 create table heddle.task_collection_data (
   workflow_id uuid not null,
@@ -826,12 +908,14 @@ create table heddle.task_log (
   lines integer not null,
   start_byte bigint not null,
   bytes integer not null,
-  data bytea not null,
+  data bytea,
+  pack bigint,
   constraint task_log_attempt_check CHECK ((attempt > 0)),
   constraint task_log_bytes_check CHECK ((bytes >= 0)),
   constraint task_log_first_line_check CHECK ((first_line >= 0)),
   constraint task_log_lines_check CHECK ((lines > 0)),
   constraint task_log_pkey PRIMARY KEY (task_id, attempt, first_line),
+  constraint task_log_place CHECK ((num_nonnulls(data, pack) = 1)) NOT VALID,
   constraint task_log_start_byte_check CHECK ((start_byte >= 0))
 );
 
@@ -846,6 +930,21 @@ create table heddle.task_spec (
   constraint task_spec_pkey PRIMARY KEY (task_id)
 );
 
+create table heddle.worker (
+  holder text not null,
+  type text not null,
+  version text,
+  host text,
+  kinds text[] not null,
+  concurrency integer,
+  running integer,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  left_at timestamp with time zone,
+  constraint worker_pkey PRIMARY KEY (holder),
+  constraint worker_type_check CHECK ((type = ANY (ARRAY['server'::text, 'worker'::text, 'queue_worker'::text, 'runner'::text])))
+) with (fillfactor=50);
+
 create table heddle.workflow (
   id uuid not null,
   name text,
@@ -858,13 +957,28 @@ create table heddle.workflow (
   traceparent text,
   created_at timestamp with time zone not null,
   ended_at timestamp with time zone,
+  succeeded integer,
+  failed integer,
+  canceled integer,
+  skipped integer,
+  failing boolean default false not null,
+  failed_task uuid,
+  outcome smallint,
+  kinds integer[],
   constraint workflow_check CHECK (((remaining >= 0) AND (remaining <= task_count))),
   constraint workflow_check1 CHECK (((remaining = 0) = (ended_at IS NOT NULL))),
+  constraint workflow_has_outcome CHECK (((outcome IS NULL) OR (ended_at IS NOT NULL))),
+  constraint workflow_is_counted CHECK ((((((remaining + succeeded) + failed) + canceled) + skipped) = task_count)),
   constraint workflow_pkey PRIMARY KEY (id),
   constraint workflow_task_count_check CHECK ((task_count >= 0))
 ) with (fillfactor=50);
 CREATE INDEX workflow_ended ON heddle.workflow USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX workflow_failing ON heddle.workflow USING btree (id) WHERE failing;
+CREATE INDEX workflow_name ON heddle.workflow USING btree (name, id) WHERE (name IS NOT NULL);
+CREATE INDEX workflow_open ON heddle.workflow USING btree (id) WHERE (ended_at IS NULL);
+CREATE INDEX workflow_outcome ON heddle.workflow USING btree (outcome, id) WHERE (outcome > 10);
 CREATE INDEX workflow_trees ON heddle.workflow USING btree (id) WHERE is_tree;
+CREATE INDEX workflow_uncounted ON heddle.workflow USING btree (id) WHERE (kinds IS NULL);
 
 create table heddle.workflow_notice (
   workflow_id uuid not null,
@@ -936,7 +1050,7 @@ CASE state
 END),
   constraint job_history_job_id_fkey FOREIGN KEY (job_id) REFERENCES recon.jobs(id) ON DELETE CASCADE,
   constraint job_history_pkey PRIMARY KEY (id),
-  constraint job_history_trigger_check CHECK ((trigger = ANY (ARRAY['schedule'::text, 'manual'::text])))
+  constraint job_history_trigger_check CHECK ((trigger = ANY (ARRAY['schedule'::text, 'manual'::text, 'backfill'::text])))
 );
 CREATE INDEX job_history_job ON recon.job_history USING btree (job_id, scheduled_for DESC, id DESC);
 CREATE INDEX job_history_open ON recon.job_history USING btree (job_id) WHERE (completed_at IS NULL);
@@ -1086,6 +1200,10 @@ create sequence heddle.kind_id_seq;
 
 create sequence heddle.lease_id_seq;
 
+create sequence heddle.log_pack_id;
+
+create sequence heddle.named_secret_version_seq;
+
 create sequence heddle.queue_outgoing_position_seq;
 
 create sequence heddle.queue_receipt;
@@ -1107,13 +1225,13 @@ create sequence recon.scan_target_id_seq;
 create type heddle.ending as (
   ids uuid[],
   workflows uuid[],
+  states smallint[],
   containers uuid[],
   leases bigint[],
   slots bigint[],
   amounts bigint[],
   linked boolean,
-  has_actions boolean,
-  succeeded boolean
+  has_actions boolean
 );
 
 create type heddle.new_nodes as (
@@ -1153,7 +1271,10 @@ create type heddle.reports as (
   states smallint[],
   reasons text[],
   extras jsonb,
-  workflows uuid[]
+  workflows uuid[],
+  redacted uuid[],
+  pack bigint,
+  logged uuid[]
 );
 
 create type heddle.runner_bars as (
@@ -1206,7 +1327,10 @@ create type heddle.settling as (
   codes smallint[],
   states smallint[],
   transitions json,
-  lanes integer[]
+  lanes integer[],
+  unredacted boolean,
+  pack bigint,
+  logged uuid[]
 );
 
 create view heddle.container_all as
@@ -1316,6 +1440,8 @@ create view heddle.task_all as
     task.claimed_by,
     task.claimed_at,
     task.exit_code,
+    task.log_pack,
+    task.secrets_sent,
     false AS archived
    FROM task
 UNION ALL
@@ -1366,6 +1492,8 @@ UNION ALL
     archive_task.claimed_by,
     archive_task.claimed_at,
     archive_task.exit_code,
+    archive_task.log_pack,
+    archive_task.secrets_sent,
     true AS archived
    FROM archive_task;
 
@@ -1381,6 +1509,14 @@ create view heddle.workflow_all as
     workflow.traceparent,
     workflow.created_at,
     workflow.ended_at,
+    workflow.succeeded,
+    workflow.failed,
+    workflow.canceled,
+    workflow.skipped,
+    workflow.failing,
+    workflow.failed_task,
+    workflow.outcome,
+    workflow.kinds,
     false AS archived
    FROM workflow
 UNION ALL
@@ -1395,6 +1531,14 @@ UNION ALL
     archive_workflow.traceparent,
     archive_workflow.created_at,
     archive_workflow.ended_at,
+    archive_workflow.succeeded,
+    archive_workflow.failed,
+    archive_workflow.canceled,
+    archive_workflow.skipped,
+    archive_workflow.failing,
+    archive_workflow.failed_task,
+    archive_workflow.outcome,
+    archive_workflow.kinds,
     true AS archived
    FROM archive_workflow;
 
@@ -1406,6 +1550,9 @@ UNION ALL
 
 -- heddle.add_dedupe_entries(p_tasks uuid[])
 --   returns void, sql, volatile
+
+-- heddle.add_kinds(p_kinds integer[], p_new integer[])
+--   returns integer[], sql, immutable
 
 -- heddle.add_progress(p_ids uuid[], p_attempts integer[], p_success bigint[], p_failure bigint[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
@@ -1449,8 +1596,20 @@ UNION ALL
 -- heddle.attempts_without_runner(p_limit integer, p_now timestamp with time zone)
 --   returns TABLE(task_id uuid, attempt integer, reason text, worn boolean), plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
+-- heddle.backfill_runs(p_tasks integer)
+--   returns integer, plpgsql, volatile, set enable_seqscan=off
+
+-- heddle.backfill_runs_of(p_runs regclass, p_tasks regclass, p_containers regclass, p_ids uuid[])
+--   returns void, plpgsql, volatile
+
 -- heddle.bad_end_of(p_state smallint)
 --   returns text, sql, immutable
+
+-- heddle.before_generators(p_ids uuid[], OUT o_held uuid[], OUT o_generator uuid)
+--   returns record, plpgsql, volatile
+
+-- heddle.before_open_attempts(p_ids uuid[], p_after uuid[], OUT o_held uuid[], OUT o_open uuid)
+--   returns record, plpgsql, volatile, set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off
 
 -- heddle.begin_delivered(p_results jsonb, p_now timestamp with time zone, OUT o_waits json, OUT o_workflows json)
 --   returns record, plpgsql, volatile
@@ -1500,6 +1659,9 @@ UNION ALL
 -- heddle.conclude(p_ending ending, p_now timestamp with time zone, OUT cascaded uuid[], OUT unblocked integer, OUT lanes integer[], OUT deliveries integer, OUT ended uuid[], OUT propagations jsonb)
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
+-- heddle.contended_slots(p_slots_max integer, p_shown integer, p_tasks_max integer, p_after bigint)
+--   returns TABLE(slot_id bigint, tasks bigint, more boolean, max bigint, task_id uuid, name text, since timestamp with time zone), sql, stable, set enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off
+
 -- heddle.copy_rows(p_from regclass, p_to regclass, p_key name, p_ids uuid[])
 --   returns void, plpgsql, volatile
 
@@ -1509,7 +1671,13 @@ UNION ALL
 -- heddle.count_created(p_generators json)
 --   returns void, sql, volatile
 
--- heddle.count_ended(p_workflows uuid[], p_now timestamp with time zone)
+-- heddle.count_ended(p_ids uuid[], p_workflows uuid[], p_states smallint[], p_now timestamp with time zone)
+--   returns uuid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
+-- heddle.count_skipped(p_workflows uuid[], p_now timestamp with time zone)
+--   returns uuid[], plpgsql, volatile
+
+-- heddle.count_succeeded(p_workflows uuid[], p_now timestamp with time zone)
 --   returns uuid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
 -- heddle.count_tasks_before(p_task uuid, p_kinds text[])
@@ -1529,6 +1697,9 @@ UNION ALL
 
 -- heddle.delete_archived(p_before timestamp with time zone, p_limit integer)
 --   returns integer, plpgsql, volatile
+
+-- heddle.delete_logs(p_tasks uuid[])
+--   returns void, plpgsql, volatile
 
 -- heddle.delete_lost_artifacts(p_limit integer)
 --   returns void, sql, volatile
@@ -1557,6 +1728,12 @@ UNION ALL
 -- heddle.end_containers(p_ids uuid[], p_now timestamp with time zone, OUT o_ended uuid[], OUT o_parents uuid[])
 --   returns record, plpgsql, volatile
 
+-- heddle.failure_fingerprint(p_kind integer, p_reason text)
+--   returns bigint, sql, immutable
+
+-- heddle.failure_pattern(p_reason text)
+--   returns text, sql, immutable
+
 -- heddle.falling_below(p_id uuid)
 --   returns uuid[], plpgsql, volatile, set enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off
 
@@ -1570,6 +1747,9 @@ UNION ALL
 --   returns TABLE(n integer, name text, id uuid, before boolean), plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
 -- heddle.forget_audit(p_before_ms bigint, p_limit integer)
+--   returns void, sql, volatile
+
+-- heddle.forget_failures(p_ids uuid[])
 --   returns void, sql, volatile
 
 -- heddle.freed_by_progress(p_holders uuid[], p_ids uuid[], p_success bigint[], p_failure bigint[], OUT slots bigint[], OUT amounts bigint[])
@@ -1614,6 +1794,9 @@ UNION ALL
 -- heddle.leave_containers(p_ids uuid[], p_containers uuid[], p_succeeded boolean, p_now timestamp with time zone, OUT disabled uuid[], OUT workflows uuid[], OUT unblocked integer, OUT lanes integer[])
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
+-- heddle.leave_lanes(p_ids uuid[])
+--   returns void, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
+
 -- heddle.leave_queues(p_tasks uuid[], p_leases bigint[], p_lease_ms integer, p_now timestamp with time zone, OUT o_ids uuid[], OUT o_lease bigint)
 --   returns record, plpgsql, volatile
 
@@ -1636,7 +1819,7 @@ UNION ALL
 --   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
 -- heddle.logs_of(p_task uuid, p_attempt integer, p_from integer, p_bytes_max integer)
---   returns TABLE(first_line integer, lines integer, data bytea), sql, stable
+--   returns TABLE(first_line integer, data bytea, packed bytea), sql, stable
 
 -- heddle.make_ready(p_ids uuid[], p_now timestamp with time zone)
 --   returns integer[], sql, volatile
@@ -1654,6 +1837,9 @@ UNION ALL
 --   returns uuid[], plpgsql, volatile
 
 -- heddle.note_ended_trees(p_workflows uuid[], p_now timestamp with time zone)
+--   returns void, plpgsql, volatile
+
+-- heddle.note_sent_secrets(p_tasks uuid[], p_names text[], p_versions bigint[])
 --   returns void, plpgsql, volatile
 
 -- heddle.open_containers(p_ids uuid[], p_now timestamp with time zone, OUT o_inner uuid[], OUT o_opened integer, OUT o_lanes integer[])
@@ -1692,6 +1878,9 @@ UNION ALL
 -- heddle.put_back_attempts(p_ids uuid[], p_attempts integer[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
+-- heddle.put_named_secret(p_name text, p_key_id text, p_sealed bytea, p_grants text[], p_now timestamp with time zone)
+--   returns SETOF named_secret, plpgsql, volatile
+
 -- heddle.queue_window(p_concurrency integer)
 --   returns integer, sql, immutable
 
@@ -1713,11 +1902,17 @@ UNION ALL
 -- heddle.reads_queue(p_kind integer, p_now timestamp with time zone)
 --   returns boolean, sql, stable
 
+-- heddle.ready_lanes(p_lanes_max integer, p_tasks_max integer)
+--   returns TABLE(lane integer, tasks bigint, more boolean, task_id uuid, name text, since timestamp with time zone), sql, stable, set enable_seqscan=off, enable_hashjoin=off, enable_mergejoin=off
+
 -- heddle.reason_of(p_cause uuid)
 --   returns text, sql, stable
 
 -- heddle.receive_messages(p_queue text, p_max integer, p_visibility_ms bigint, p_max_receives integer, p_bytes bigint, p_from_ms bigint, p_now timestamp with time zone)
 --   returns TABLE(id uuid, receipt bigint, receive_count integer, sent_at timestamp with time zone, body text, mark timestamp with time zone, seen_at timestamp with time zone), plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
+
+-- heddle.record_failures(p_ids uuid[])
+--   returns void, sql, volatile
 
 -- heddle.record_tries(p_results jsonb, p_over uuid[], p_now timestamp with time zone)
 --   returns void, plpgsql, volatile
@@ -1736,6 +1931,9 @@ UNION ALL
 
 -- heddle.refresh_slots(p_ids uuid[])
 --   returns void, sql, volatile
+
+-- heddle.refused(p_codes smallint[], p_ids uuid[], p_refused uuid[])
+--   returns smallint[], sql, volatile
 
 -- heddle.refused_by_slots(p_ids uuid[], p_slots bigint[], p_used bigint[], OUT o_ids uuid[], OUT o_slots bigint[])
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
@@ -1770,7 +1968,10 @@ UNION ALL
 -- heddle.reopen_containers(p_ids uuid[])
 --   returns void, plpgsql, volatile
 
--- heddle.reopen_tasks(p_ids uuid[], p_asked uuid[], p_lanes integer[], p_now timestamp with time zone)
+-- heddle.reopen_in_trees(p_tasks uuid[], p_containers uuid[], p_afresh boolean, p_now timestamp with time zone)
+--   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
+-- heddle.reopen_tasks(p_ids uuid[], p_asked uuid[], p_lanes integer[], p_afresh boolean, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile
 
 -- heddle.reopening_below(p_ids uuid[])
@@ -1778,6 +1979,9 @@ UNION ALL
 
 -- heddle.reopening_in_trees(p_ids uuid[], OUT o_tasks uuid[], OUT o_containers uuid[])
 --   returns record, plpgsql, volatile
+
+-- heddle.replace_inputs(p_inputs jsonb, p_now timestamp with time zone)
+--   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
 -- heddle.reports_of(p_ids uuid[], p_attempts integer[], p_state integer, p_reasons text[])
 --   returns reports, sql, immutable
@@ -1788,11 +1992,14 @@ UNION ALL
 -- heddle.resume_tasks(p_ids uuid[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
+-- heddle.retry_after(p_ids uuid[], p_now timestamp with time zone)
+--   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
+
 -- heddle.retry_delay(p_retry jsonb, p_attempt integer, p_id uuid, p_jitter double precision)
 --   returns interval, sql, immutable
 
 -- heddle.retry_in_trees(p_ids uuid[], p_now timestamp with time zone)
---   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
+--   returns integer[], sql, volatile
 
 -- heddle.retry_tasks(p_ids uuid[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
@@ -1805,6 +2012,9 @@ UNION ALL
 
 -- heddle.rule_slots_of(p_task uuid, p_metadata jsonb)
 --   returns bigint[], sql, stable
+
+-- heddle.run_outcome(p_root smallint, p_succeeded integer, p_failed integer, p_canceled integer, p_skipped integer)
+--   returns smallint, sql, immutable
 
 -- heddle.runner_adopt(p_provider text, p_ids text[], p_runners uuid[], p_batches uuid[], p_states integer[])
 --   returns void, plpgsql, volatile, set enable_seqscan=off
@@ -2022,6 +2232,9 @@ UNION ALL
 -- heddle.runner_withdraw(p_ids uuid[], p_reason text, p_now timestamp with time zone, p_times jsonb)
 --   returns uuid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
+-- heddle.set_outcomes(p_trees uuid[])
+--   returns void, sql, volatile
+
 -- heddle.settle(p_reports reports, p_expire boolean, p_jitter double precision, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
@@ -2031,7 +2244,7 @@ UNION ALL
 -- heddle.settle_deliveries(p_results jsonb, p_jitter double precision, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
--- heddle.settle_reports(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_results jsonb, p_notices jsonb)
+-- heddle.settle_reports(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_results jsonb, p_notices jsonb, p_log bytea, p_lines integer[])
 --   returns json, plpgsql, volatile
 
 -- heddle.slot_amount(p_slot bigint, p_expected bigint, p_success bigint, p_failure bigint)
@@ -2058,8 +2271,14 @@ UNION ALL
 -- heddle.stop_sequences(p_ids uuid[], p_positions integer[], p_causes uuid[], p_reasons text[], p_stops text[], p_now timestamp with time zone, OUT tasks uuid[], OUT workflows uuid[])
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
+-- heddle.store_log_pack(p_pack bigint, p_data bytea, p_tasks uuid[], p_attempts integer[], p_lines integer[])
+--   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
 -- heddle.store_nodes(p_nodes new_nodes, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
+
+-- heddle.store_reported_logs(p_reports reports, p_as_asked boolean, p_log bytea, p_lines integer[])
+--   returns void, plpgsql, volatile
 
 -- heddle.store_results(p_ids uuid[], p_codes json, p_results jsonb, p_now timestamp with time zone)
 --   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
@@ -2085,6 +2304,9 @@ UNION ALL
 -- heddle.take_unused_blobs(p_digests bytea[], p_before timestamp with time zone)
 --   returns SETOF bytea, plpgsql, volatile
 
+-- heddle.tasks_after(p_ids uuid[])
+--   returns uuid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_hashjoin=off, enable_mergejoin=off, enable_seqscan=off
+
 -- heddle.tasks_with_confirmed_cancel(p_results jsonb)
 --   returns uuid[], plpgsql, volatile
 
@@ -2109,7 +2331,7 @@ UNION ALL
 -- heddle.unseal(p_ids uuid[], p_now timestamp with time zone, OUT opened integer, OUT lanes integer[])
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
--- heddle.update_tasks(p_ids uuid[], p_attempts integer[], p_extras jsonb, p_now timestamp with time zone)
+-- heddle.update_tasks(p_ids uuid[], p_attempts integer[], p_extras jsonb, p_redacted uuid[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.wanted_slots(p_kind integer, p_metadata jsonb)

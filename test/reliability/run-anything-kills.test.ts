@@ -1,16 +1,16 @@
-/** Commands whose server is killed while they run: no line, artifact or attempt is lost, and none is there twice. */
+/** Commands that are killed while they run, or whose server or worker is: no line, artifact or attempt is lost or there twice. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 
 import { HeddleClient } from '@heddle/client';
-import { seededRandom } from '@heddle/base/random';
+import { newId, seededRandom, type Random } from '@heddle/base/random';
 import { systemClock } from '@heddle/base/clock';
-import { DataDirectory, type HeddleProcess } from '@heddle/test-support/app/heddle-process';
+import { DataDirectory, HeddleProcess } from '@heddle/test-support/app/heddle-process';
 import { eventually } from '@heddle/test-support/eventually';
 
 const SEED = Number(process.env['HEDDLE_TEST_SEED'] ?? Math.floor(Math.random() * 1e6));
@@ -19,49 +19,116 @@ const TASKS = 6;
 const LINES = 400;
 const TIER = spawnSync('bwrap', ['--version']).status === 0 ? 'jail' : 'process';
 
-const data = new DataDirectory();
-const artifacts = mkdtempSync(join(tmpdir(), 'heddle-killed-artifacts-'));
+const directories: { data: DataDirectory; artifacts: string }[] = [];
 after(async () => {
-  await data.dispose();
-  rmSync(artifacts, { recursive: true, force: true });
+  for (const { data, artifacts } of directories) {
+    await data.dispose();
+    rmSync(artifacts, { recursive: true, force: true });
+  }
 });
 
-function start(port: number): HeddleProcess {
-  return data.up({
-    PORT: String(port),
-    HEDDLE_COMMANDS: TIER,
-    HEDDLE_ARTIFACTS_DIR: artifacts,
-    WORKER_LEASE_SECS: '5',
-    WORKER_LOOP_INTERVAL_MS: '200',
-  });
+/** What is killed, and what must still run in the end. */
+class Fleet {
+  readonly data = new DataDirectory();
+  readonly artifacts = mkdtempSync(join(tmpdir(), 'heddle-killed-artifacts-'));
+  /** In the command lines of its commands. */
+  readonly tag = `tag-${newId()}`;
+  readonly #victim: 'server' | 'worker' | 'command';
+  #server!: HeddleProcess;
+  #worker: HeddleProcess | null = null;
+  url = '';
+
+  constructor(victim: 'server' | 'worker' | 'command') {
+    this.#victim = victim;
+    directories.push(this);
+  }
+
+  async start(port = 0): Promise<void> {
+    this.#server = this.data.up({
+      PORT: String(port),
+      HEDDLE_COMMANDS: this.#victim === 'worker' ? 'off' : TIER,
+      HEDDLE_ARTIFACTS_DIR: this.artifacts,
+      WORKER_LEASE_SECS: '5',
+      WORKER_LOOP_INTERVAL_MS: '200',
+    });
+    this.url = (await this.#server.ready()).url;
+    if (this.#victim === 'worker') await this.#startWorker();
+  }
+
+  /** A worker without a database. */
+  async #startWorker(): Promise<void> {
+    const environment = {
+      HEDDLE_DATA_DIR: join(this.data.path, 'none'),
+      HEDDLE_COMMANDS: TIER,
+      WORKER_LEASE_SECS: '5',
+    };
+    this.#worker = new HeddleProcess(['worker', '--url', this.url, '--json'], environment);
+    await this.#worker.ready();
+  }
+
+  async kill(random: Random): Promise<void> {
+    if (this.#victim === 'server') {
+      this.data.kill();
+      await this.#server.exited;
+      await this.data.gone();
+      await this.start(Number(new URL(this.url).port));
+    } else if (this.#victim === 'worker') {
+      this.#worker!.child.kill('SIGKILL');
+      await this.#worker!.exited;
+      await this.#startWorker();
+    } else {
+      const shells = await eventually(() => {
+        const found = this.#shells();
+        return found.length > 0 && found;
+      }, 'a command runs');
+      process.kill(shells[Math.floor(random.next() * shells.length)]!, 'SIGKILL');
+    }
+  }
+
+  /** Process ids of its commands. */
+  #shells(): number[] {
+    const read = (path: string): string => {
+      try {
+        return readFileSync(path, 'utf8');
+      } catch {
+        return '';
+      }
+    };
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    const shells = pids.filter((pid) => read(`/proc/${pid}/comm`) === 'bash\n');
+    return shells.filter((pid) => read(`/proc/${pid}/cmdline`).includes(this.tag)).map(Number);
+  }
+
+  async end(): Promise<void> {
+    await this.#worker?.end('SIGINT');
+    assert.equal(await this.#server.end('SIGINT'), 0, this.#server.stderr);
+    await this.data.gone();
+  }
 }
 
-const COMMAND = {
-  run: `for i in $(seq 1 ${LINES}); do echo "line $i of attempt"; [ $((i % 20)) = 0 ] && sleep 0.1; done; echo "stored" > out.txt`,
-  artifacts: ['out.txt'],
-};
+const LOOP = `for i in $(seq 1 ${LINES}); do echo "line $i of attempt"; [ $((i % 20)) = 0 ] && sleep 0.1; done; echo "stored" > out.txt`;
 
-test(`commands survive kill -9 of their server (HEDDLE_TEST_SEED=${SEED})`, async () => {
+for (const victim of ['server', 'worker', 'command'] as const) {
+  test(`commands survive kill -9 of their ${victim} (HEDDLE_TEST_SEED=${SEED})`, () => surviveKills(victim));
+}
+
+async function surviveKills(victim: 'server' | 'worker' | 'command'): Promise<void> {
   const random = seededRandom(SEED);
-  let run = start(0);
-  const { url, port } = await run.ready();
-  const client = new HeddleClient({ baseUrl: url });
+  const fleet = new Fleet(victim);
+  await fleet.start();
+  const client = new HeddleClient({ baseUrl: fleet.url });
   const { tasks } = await client.submit(
     Array.from({ length: TASKS }, (_, index) => ({
       name: `command ${index}`,
       kind: 'Command',
-      metadata: COMMAND,
+      metadata: { run: `: ${fleet.tag}; ${LOOP}`, artifacts: ['out.txt'] },
       timeout: 120,
       retry: { max_attempts: 20, backoff_secs: 1, max_backoff_secs: 1 },
     })),
   );
   for (let kill = 0; kill < KILLS; kill += 1) {
     await systemClock.sleep(500 + Math.floor(random.next() * 2_500));
-    data.kill();
-    await run.exited;
-    await data.gone();
-    run = start(port);
-    await run.ready();
+    await fleet.kill(random);
   }
   for (const { id } of tasks) {
     await eventually(async () => (await client.getTask(id)).status === 'Success', `task ${id} has succeeded`, 120_000);
@@ -83,8 +150,7 @@ test(`commands survive kill -9 of their server (HEDDLE_TEST_SEED=${SEED})`, asyn
     assert.equal((await buffer(await client.artifacts.download(artifact!.id))).toString(), 'stored\n');
   }
   assert.ok(kept >= TASKS * LINES, 'lines of killed attempts are kept too');
-  assert.equal(await run.end('SIGINT'), 0, run.stderr);
-  await data.gone();
+  await fleet.end();
 
   /** Lines of an attempt have no gap and no repeat; those of the last attempt are all there. */
   async function requireWholePrefix(id: string, attempt: number, isLast: boolean): Promise<number> {
@@ -103,4 +169,4 @@ test(`commands survive kill -9 of their server (HEDDLE_TEST_SEED=${SEED})`, asyn
     if (isLast) assert.equal(texts.length, LINES);
     return texts.length;
   }
-});
+}

@@ -10,13 +10,13 @@ function parse(chunks: readonly string[]): unknown[] {
 
 test('comments are dropped, data lines joined, the name defaults to message', () => {
   assert.deepEqual(parse([': hello\n\ndata: one\ndata: two\n\nevent: change\ndata:{"a":1}\n\n']), [
-    { event: 'message', data: 'one\ntwo' },
-    { event: 'change', data: '{"a":1}' },
+    { event: 'message', data: 'one\ntwo', id: null },
+    { event: 'change', data: '{"a":1}', id: null },
   ]);
 });
 
 test('an end without data is reported; a break in the middle reports nothing', () => {
-  assert.deepEqual(parse(['event: end\n\n']), [{ event: 'end', data: '' }]);
+  assert.deepEqual(parse(['event: end\n\n']), [{ event: 'end', data: '', id: null }]);
   assert.deepEqual(parse(['event: change\ndata: {"half']), []);
 });
 

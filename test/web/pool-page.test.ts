@@ -66,7 +66,7 @@ const censusRow = (driver: PageDriver, resourceClass: string) =>
 test('without runners the page explains how to get some', () =>
   withPage(async (driver) => {
     await driver.goto('/');
-    await driver.page.getByRole('link', { name: 'Pool' }).click();
+    await driver.page.getByRole('link', { name: 'Runners' }).click();
     await driver.page.getByText('No runners', { exact: true }).waitFor();
     await driver.page.getByText('0 of at most 8 runners · provider fake · backend postgres').waitFor();
     await driver.page.getByRole('button', { name: 'Waiting requests' }).click();

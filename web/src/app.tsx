@@ -1,43 +1,71 @@
+import { QueryClientProvider } from '@tanstack/react-query';
 import { Suspense, lazy } from 'react';
-import { useSession } from './api/session.ts';
-import { BatchesPage } from './batches/batches-page.tsx';
-import { Login } from './login.tsx';
-import { WorkflowPage } from './workflows/workflow-page.tsx';
-import { WorkflowsPage } from './workflows/workflows-page.tsx';
+import { Redirect, Route, Switch, useSearchParams } from 'wouter';
+import { queryClient } from './data/query-client.ts';
+import { SessionGate } from './shell/session-gate.tsx';
+import { Shell } from './shell/shell.tsx';
+import { NotFound } from './pages/not-found.tsx';
 
-const path = location.pathname.replace(/\/+$/, '');
-const search = new URLSearchParams(location.search);
-const workflowId = search.get('workflow')?.trim() ?? null;
-
-// The graph libraries are large: other pages do not load them, and a graph page loads them at once.
-const viewing = path === '/view' && workflowId === null;
-const loadDagPage = async () => (await import('./dag/dag-page.tsx')).DagPage;
-const dagPage = viewing ? loadDagPage() : null;
-const DagPage = lazy(async () => ({ default: await (dagPage ?? loadDagPage()) }));
+// Each view is loaded when it is first opened; the graph libraries are large.
+const DagPage = lazy(async () => ({ default: (await import('./dag/dag-page.tsx')).DagPage }));
+const WorkflowPage = lazy(async () => ({ default: (await import('./workflows/workflow-page.tsx')).WorkflowPage }));
 const JobsPage = lazy(async () => ({ default: (await import('./jobs/jobs-page.tsx')).JobsPage }));
 const FindingsPage = lazy(async () => ({ default: (await import('./findings/findings-page.tsx')).FindingsPage }));
 const ExecutorsPage = lazy(async () => ({ default: (await import('./executors/executors-page.tsx')).ExecutorsPage }));
 const PoolPage = lazy(async () => ({ default: (await import('./pool/pool-page.tsx')).PoolPage }));
 const SurfacePage = lazy(async () => ({ default: (await import('./surface/surface-page.tsx')).SurfacePage }));
+const HomePage = lazy(async () => ({ default: (await import('./home/home-page.tsx')).HomePage }));
+const FailurePage = lazy(async () => ({ default: (await import('./home/failure-page.tsx')).FailurePage }));
+const RunsPage = lazy(async () => ({ default: (await import('./runs/runs-page.tsx')).RunsPage }));
+const RunPage = lazy(async () => ({ default: (await import('./runs/run-page.tsx')).RunPage }));
+const GridPage = lazy(async () => ({ default: (await import('./runs/grid-page.tsx')).GridPage }));
+const TaskPage = lazy(async () => ({ default: (await import('./task/task-page.tsx')).TaskPage }));
+const DesignPage = lazy(async () => ({ default: (await import('./design/design-page.tsx')).DesignPage }));
 
 export function App() {
-  const session = useSession();
-  if (session.locked !== 'no') return <Login refused={session.locked === 'refused'} />;
   return (
-    <Suspense fallback={<p className="notice">Loading…</p>}>
-      <Place key={session.epoch} />
-    </Suspense>
+    <QueryClientProvider client={queryClient}>
+      <SessionGate>
+        <Shell>
+          <Suspense fallback={<p className="quiet loading">Loading…</p>}>
+            <Views />
+          </Suspense>
+        </Shell>
+      </SessionGate>
+    </QueryClientProvider>
   );
 }
 
-function Place() {
-  if (path === '/view' && workflowId !== null) return <WorkflowPage workflowId={workflowId} />;
-  if (viewing) return <DagPage batchId={search.get('batch')?.trim() ?? ''} />;
-  if (path === '/workflows') return <WorkflowsPage />;
-  if (path === '/jobs') return <JobsPage />;
-  if (path === '/findings') return <FindingsPage />;
-  if (path === '/surface') return <SurfacePage />;
-  if (path === '/executors') return <ExecutorsPage />;
-  if (path === '/pool') return <PoolPage />;
-  return <BatchesPage />;
+function Views() {
+  return (
+    <Switch>
+      <Route path="/" component={HomePage} />
+      <Route path="/failures/:fingerprint" component={FailurePage} />
+      <Route path="/runs" component={RunsPage} />
+      <Route path="/runs/grid" component={GridPage} />
+      <Route path="/runs/:id" component={RunPage} />
+      <Route path="/view" component={ViewPage} />
+      <Route path="/workflows">
+        <Redirect to="/runs?type=workflow" replace />
+      </Route>
+      <Route path="/jobs" component={JobsPage} />
+      <Route path="/schedules" component={JobsPage} />
+      <Route path="/findings" component={FindingsPage} />
+      <Route path="/surface" component={SurfacePage} />
+      <Route path="/executors" component={ExecutorsPage} />
+      <Route path="/pool" component={PoolPage} />
+      <Route path="/tasks/:id" component={TaskPage} />
+      <Route path="/design" component={DesignPage} />
+      <Route component={NotFound} />
+    </Switch>
+  );
+}
+
+/** Addresses that name a batch or a workflow. */
+function ViewPage() {
+  const [search] = useSearchParams();
+  const workflowId = search.get('workflow')?.trim() ?? null;
+  if (workflowId !== null) return <WorkflowPage key={workflowId} workflowId={workflowId} />;
+  const batchId = search.get('batch')?.trim() ?? '';
+  return <DagPage key={batchId} batchId={batchId} />;
 }

@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { login, useSession } from './api/session.ts';
-import { TopBar } from './top-bar.tsx';
 
 /** Asks for a login if the server requires one. */
 export function Login({ refused }: { refused: boolean }) {
@@ -16,7 +15,6 @@ export function Login({ refused }: { refused: boolean }) {
   const oidc = logins?.oidc ?? null;
   return (
     <div className="page">
-      <TopBar />
       <main className="card login">
         <h1>Log in</h1>
         {oidc !== null && (

@@ -1,7 +1,8 @@
 import { secretNameOf } from './vocabulary/secret-reference.ts';
 import { isSecretField, isSecretParameter } from './secret-names.ts';
 
-const REDACTED = '[redacted]';
+/** Stands for a secret that is not shown. */
+export const REDACTED = '[redacted]';
 
 /** Deeper values are cut off, which also ends cycles. */
 const DEPTH_MAX = 6;

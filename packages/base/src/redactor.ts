@@ -4,16 +4,24 @@ const REDACTED = '***';
 /** Shorter forms would occur by chance. */
 const FORM_CHARS_MIN = 4;
 const SHIFTED_CHARS_MIN = 8;
+/** The value of a header: whoever receives it speaks of the credentials alone. */
+const WITH_SCHEME = /^(?:bearer|basic|token|apikey)\s+(\S+)$/i;
 
 /** Replaces secrets in texts, also where they are in base64, URL-encoded or quoted as JSON. */
 export class Redactor {
   readonly #pattern: RegExp | null;
+  readonly #replacement: string;
 
-  /** @param secrets of several lines: each line is replaced by itself, since logs are read line by line */
-  constructor(secrets: Iterable<string>) {
+  /**
+   * @param secrets of several lines: each line is replaced by itself, since logs are read line by line; those with the
+   *   scheme of an `Authorization` header: so are the credentials behind it
+   */
+  constructor(secrets: Iterable<string>, replacement = REDACTED) {
+    this.#replacement = replacement;
     const forms = new Set<string>();
     for (const secret of secrets) {
       for (const form of formsOf(secret)) forms.add(form);
+      for (const form of formsOf(WITH_SCHEME.exec(secret)?.[1] ?? '')) forms.add(form);
       for (const line of secret.split(/\r?\n/)) for (const form of formsOf(line.trim())) forms.add(form);
     }
     // The longest first: a secret may contain another.
@@ -22,7 +30,7 @@ export class Redactor {
   }
 
   text(text: string): string {
-    return this.#pattern === null ? text : text.replace(this.#pattern, REDACTED);
+    return this.#pattern === null ? text : text.replace(this.#pattern, () => this.#replacement);
   }
 
   /** Returns a copy without the secrets, also in names of members. */

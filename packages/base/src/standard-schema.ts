@@ -8,6 +8,8 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+    /** Extension of the specification: the schema as JSON Schema. Throws if it cannot be expressed. */
+    readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => Record<string, unknown> };
   };
 }
 

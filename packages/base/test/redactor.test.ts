@@ -56,3 +56,11 @@ test('other text stays as it is, and short lines are no secrets', () => {
   assert.deepEqual(redactor.json({ n: 1, b: true, z: null, l: ['a.b*c'] }), { n: 1, b: true, z: null, l: ['***'] });
   assert.equal(new Redactor([]).text('as it is'), 'as it is');
 });
+
+test('credentials behind the scheme of a header are a secret of their own', () => {
+  const redactor = new Redactor(['Bearer tok-123', 'bearer of news']);
+  assert.equal(
+    redactor.text('Bearer tok-123 tok-123 Bearer x; bearer of news, of news'),
+    '*** *** Bearer x; ***, of news',
+  );
+});

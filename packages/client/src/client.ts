@@ -17,6 +17,7 @@ import type {
   ProgressDto,
   ReadyDto,
   RuleDefinitionDto,
+  RetryTaskDto,
   RuleDto,
   SubmittedWorkflowDto,
   TaskAttemptDto,
@@ -36,8 +37,12 @@ import { FindingsClient } from './findings.ts';
 import { ModelsClient } from './models.ts';
 import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
+import { KindsClient } from './kinds.ts';
+import { batchPath, taskPath, workflowPath } from './paths.ts';
 import { PoolClient } from './pool.ts';
+import { OverviewClient } from './overview.ts';
 import { QueuesClient } from './queues.ts';
+import { RunsClient } from './runs.ts';
 import { SecretsClient } from './secrets.ts';
 import type {
   AttemptFilter,
@@ -52,6 +57,7 @@ import type {
   WorkflowEvent,
   WorkflowListFilter,
 } from './requests.ts';
+import { OperationsClient } from './operations.ts';
 import { Transport, type ClientOptions } from './transport.ts';
 import { warningsOf } from './warnings.ts';
 import { RunnerClient } from './runner.ts';
@@ -76,9 +82,13 @@ export class HeddleClient {
   readonly executors: ExecutorsClient;
   readonly findings: FindingsClient;
   readonly jobs: JobsClient;
+  readonly kinds: KindsClient;
   readonly models: ModelsClient;
+  readonly overview: OverviewClient;
   readonly pool: PoolClient;
   readonly queues: QueuesClient;
+  readonly runs: RunsClient;
+  readonly operations: OperationsClient;
   readonly secrets: SecretsClient;
   /** For the agents of runners. */
   readonly runner: RunnerClient;
@@ -96,8 +106,12 @@ export class HeddleClient {
     this.executors = new ExecutorsClient(this.#transport);
     this.findings = new FindingsClient(this.#transport);
     this.jobs = new JobsClient(this.#transport);
+    this.kinds = new KindsClient(this.#transport);
     this.models = new ModelsClient(this.#transport);
+    this.overview = new OverviewClient(this.#transport);
     this.pool = new PoolClient(this.#transport);
+    this.runs = new RunsClient(this.#transport);
+    this.operations = new OperationsClient(this.#transport);
     this.secrets = new SecretsClient(this.#transport);
     this.queues = new QueuesClient(this.#transport);
     this.#sleep = options.sleep;
@@ -172,8 +186,8 @@ export class HeddleClient {
     return this.#transport.json('PATCH', `/task/resume/${encodeURIComponent(id)}`);
   }
 
-  retryTask(id: string): Promise<TaskDto> {
-    return this.#transport.json('POST', `/v1/tasks/${encodeURIComponent(id)}/retry`);
+  retryTask(id: string, options: RetryTaskDto = {}): Promise<TaskDto> {
+    return this.#transport.json('POST', `/v1/tasks/${encodeURIComponent(id)}/retry`, { body: options });
   }
 
   /** Releases the slots of a canceled task whose target has not reported that it stopped. */
@@ -316,7 +330,9 @@ export class HeddleClient {
     yield* follow<WorkflowChangeDto>(this.#transport, `${workflowPath(id)}/events`, this.#sleep, signal);
   }
 
-  listWebhooks(filter: Page & { state?: DeliveryDto['state']; task_id?: string } = {}): Promise<DeliveryDto[]> {
+  listWebhooks(
+    filter: Page & { state?: DeliveryDto['state']; task_id?: string; origin?: string; after?: string } = {},
+  ): Promise<DeliveryDto[]> {
     return this.#transport.json('GET', '/v1/webhooks', { query: { ...filter } });
   }
 
@@ -378,16 +394,4 @@ export class HeddleClient {
   openapi(): Promise<Record<string, unknown>> {
     return this.#transport.json('GET', '/v1/openapi.json');
   }
-}
-
-function taskPath(id: string): string {
-  return `/task/${encodeURIComponent(id)}`;
-}
-
-function batchPath(id: string): string {
-  return `/v1/batches/${encodeURIComponent(id)}`;
-}
-
-function workflowPath(id: string): string {
-  return `/v1/workflows/${encodeURIComponent(id)}`;
 }

@@ -1,4 +1,7 @@
 import type {
+  BackfillDto,
+  BackfillResultDto,
+  CalendarEntryDto,
   JobChangeDto,
   JobDetailDto,
   JobDto,
@@ -69,6 +72,25 @@ export class JobsClient {
   trigger(job: string, options: { idempotencyKey?: string } = {}): Promise<JobRunDto> {
     const headers = { 'idempotency-key': options.idempotencyKey };
     return this.#transport.json('POST', `${jobPath(job)}/trigger`, { headers });
+  }
+
+  /** Starts a run for each occurrence in a range of the past; a repeat with the same key starts nothing. */
+  backfill(
+    job: string,
+    { idempotencyKey, ...body }: BackfillDto & { idempotencyKey?: string },
+  ): Promise<BackfillResultDto> {
+    const headers = { 'idempotency-key': idempotencyKey };
+    return this.#transport.json('POST', `${jobPath(job)}/backfill`, { body, headers });
+  }
+
+  /** Returns what jobs started and will start, oldest first, and the number of further entries. */
+  async calendar(range: { since?: string; until?: string } = {}): Promise<{
+    entries: CalendarEntryDto[];
+    left_out: number;
+  }> {
+    const response = await this.#transport.send('GET', '/v1/jobs/calendar', { query: { ...range } });
+    const entries = (await response.json()) as CalendarEntryDto[];
+    return { entries, left_out: Number(response.headers.get('x-left-out') ?? 0) };
   }
 
   /** Returns its next occurrences, five by default. */

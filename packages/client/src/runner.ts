@@ -30,9 +30,9 @@ export class RunnerClient {
     return (await this.#say<AnsweredOrdersDto>('heartbeat')).orders;
   }
 
-  /** Returns whether its orders differ from the given ones, as soon as they do. */
-  async wait(known: AwaitOrdersDto, signal?: AbortSignal): Promise<boolean> {
-    return (await this.#say<OrdersChangedDto>('wait', known, signal)).changed;
+  /** Returns its orders as soon as they differ from the given ones. */
+  wait(known: AwaitOrdersDto, signal?: AbortSignal): Promise<OrdersChangedDto> {
+    return this.#say('wait', known, signal);
   }
 
   /** Returns false if the claim is outdated. */

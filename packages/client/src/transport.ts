@@ -1,8 +1,8 @@
 import { errorOf } from './error.ts';
 
 export interface ClientOptions {
-  /** URL of the server, such as `http://127.0.0.1:8085`. */
-  baseUrl: string;
+  /** URL of the server, such as `http://127.0.0.1:8085`; or a function that returns the present one. */
+  baseUrl: string | (() => string);
   /** Bearer token, if the server requires one; or a function that returns the present one. */
   token?: string | (() => string | undefined);
   fetch?: typeof fetch;
@@ -23,12 +23,12 @@ export interface RequestOptions {
 
 /** Sends requests and converts responses of status 400 and above to HeddleApiError. */
 export class Transport {
-  readonly #baseUrl: string;
+  readonly #baseUrl: () => string;
   readonly #token: () => string | undefined;
   readonly #fetch: typeof fetch;
 
   constructor({ baseUrl, token, fetch: given }: ClientOptions) {
-    this.#baseUrl = baseUrl.replace(/\/+$/, '');
+    this.#baseUrl = typeof baseUrl === 'function' ? baseUrl : () => baseUrl;
     this.#token = typeof token === 'function' ? token : () => token;
     this.#fetch = given ?? fetch;
   }
@@ -68,6 +68,6 @@ export class Transport {
       value === undefined ? [] : [[name, String(value)] as [string, string]],
     );
     const text = new URLSearchParams(values).toString();
-    return `${this.#baseUrl}${path}${text === '' ? '' : `?${text}`}`;
+    return `${this.#baseUrl().replace(/\/+$/, '')}${path}${text === '' ? '' : `?${text}`}`;
   }
 }

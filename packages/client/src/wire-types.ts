@@ -228,6 +228,10 @@ export interface DeliveryDto {
   task_id: string | null;
   /** The batch or workflow of the task. */
   batch_id: string;
+  task_name: string | null;
+  task_kind: string | null;
+  /** Scheme, host and port of the target; `smtp:` for mail. */
+  origin: string;
   attempt: number;
   action: ActionDto | NoticeDto;
   state: 'held' | 'due' | 'delivered' | 'dead';
@@ -585,6 +589,188 @@ export interface ReadyDto {
   status: 'ready';
 }
 
+export interface AttentionDto {
+  type:
+    | 'no_worker'
+    | 'dead_letters'
+    | 'lost_worker'
+    | 'full_rule'
+    | 'job_failed'
+    | 'job_missed'
+    | 'webhook_dead'
+    | 'webhook_failing'
+    | 'runner_launch_failed'
+    | 'executor_unreachable';
+  severity: 'error' | 'warning';
+  /** What is wrong. */
+  title: string;
+  /** What to do. */
+  remedy: string;
+  since: string | null;
+  /** How many it concerns. */
+  count: number;
+  /** Whether there are more of them than the number says. */
+  count_capped: boolean;
+  kind?: string;
+  queue?: string;
+  /** Name of the worker. */
+  worker?: string;
+  slot_id?: string;
+  /** The job. */
+  job_id?: string;
+  /** The batch or workflow. */
+  run_id?: string;
+  /** One of the tasks, or the task that holds a slot. */
+  task_id?: string;
+  /** Scheme, host and port of a webhook target, or `smtp:`. */
+  origin?: string;
+  executor?: string;
+  resource_class?: string;
+}
+
+export interface CappedCountDto {
+  /** Number, up to 10,000. */
+  n: number;
+  /** Whether there are more. */
+  n_capped: boolean;
+}
+
+export interface FailedTaskDto {
+  /** The task. */
+  task_id: string;
+  name: string;
+  kind: string;
+  /** Why it failed. */
+  reason: string;
+  /** Its batch or workflow. */
+  run_id: string;
+  run_name: string | null;
+  /** When it failed (RFC 3339, UTC) */
+  ended_at: string;
+}
+
+export interface FailedTasksDto {
+  tasks: FailedTaskDto[];
+  next: string | null;
+}
+
+export interface FailingGroupDto {
+  /** The same for tasks of a kind that failed alike: 16 hexadecimal digits. */
+  fingerprint: string;
+  kind: string;
+  /** Reason of the latest one. */
+  reason: string;
+  /** Reason without its variable parts. */
+  pattern: string;
+  /** Failed tasks. */
+  tasks: number;
+  /** Whether there are more tasks than the number says. */
+  tasks_capped: boolean;
+  /** Batches and workflows that they belong to. */
+  runs: number;
+  /** When the first one of the last 24 hours failed (RFC 3339, UTC) */
+  first_at: string;
+  /** When the latest one failed (RFC 3339, UTC) */
+  last_at: string;
+  /** The latest one. */
+  sample: {
+    /** One of the tasks. */
+    task_id: string;
+    /** Its name. */
+    name: string;
+    /** Its batch or workflow. */
+    run_id: string;
+    run_name: string | null;
+  };
+}
+
+export interface HomeDto {
+  /** When it was computed, by the clock of the database (RFC 3339, UTC) */
+  at: string;
+  /** `waiting`: for dependencies, their turn, or a rule. */
+  now: {
+    running: CappedCountDto;
+    ready: CappedCountDto;
+    waiting: CappedCountDto;
+    delayed: CappedCountDto;
+    paused: CappedCountDto;
+    failed_last_day: CappedCountDto;
+  };
+  open_runs: CappedCountDto;
+  /** The last 60 minutes, oldest first. */
+  last_hour: MinuteDto[];
+  /** The failures of the last 24 hours, the latest 10,000, by kind and reason: the 20 largest groups. */
+  failing: FailingGroupDto[];
+  /** Why tasks do not run: the 50 largest groups. */
+  waiting: WaitingGroupDto[];
+  /** What needs an operator, errors first: at most 100. */
+  attention: AttentionDto[];
+}
+
+export interface MinuteDto {
+  /** Its beginning (RFC 3339, UTC) */
+  minute: string;
+  /** Tasks that started. */
+  started: number;
+  /** Tasks that succeeded. */
+  succeeded: number;
+  /** Tasks that failed, timed out or failed partially, those that failed by dependency included. */
+  failed: number;
+  /** Tasks that were canceled. */
+  canceled: number;
+  wait_p50_ms: number | null;
+  wait_p95_ms: number | null;
+}
+
+export interface WaitingGroupDto {
+  /** `queued`: the workers are busy; the others as in explanations of tasks. */
+  type: 'no_worker' | 'queued' | 'rule' | 'runner' | 'paused' | 'delayed';
+  /** Why they wait. */
+  text: string;
+  /** Tasks. */
+  tasks: number;
+  /** Whether there are more tasks than the number says. */
+  tasks_capped: boolean;
+  since: string | null;
+  kind: string | null;
+  slot_id: string | null;
+  sample: {
+    /** One of the tasks. */
+    task_id: string;
+    /** Its name. */
+    name: string;
+  } | null;
+}
+
+export interface BackfillDto {
+  /** Only occurrences at or after this time: a date (UTC), or an RFC 3339 timestamp. */
+  since: string;
+  /** Only occurrences until this time: a date (UTC), or an RFC 3339 timestamp. */
+  until: string;
+  /** Starts nothing. Default false. */
+  dry_run?: boolean;
+}
+
+export interface BackfillResultDto {
+  /** Oldest first. */
+  occurrences: string[];
+  /** Runs that started, or wait for others. */
+  started: number;
+}
+
+export interface CalendarEntryDto {
+  /** The job. */
+  job_id: string;
+  job_name: string;
+  /** The occurrence (RFC 3339, UTC) */
+  at: string;
+  /** An entry of the history, or an occurrence to come. */
+  type: 'past' | 'next';
+  state: RunState | null;
+  reason: string | null;
+  run_id: string | null;
+}
+
 /** Absent members stay unchanged. */
 export interface JobChangeDto {
   /** Can be used instead of the id; unique, and not in the form of an id. */
@@ -673,7 +859,7 @@ export interface JobRunDto {
   id: string;
   /** Its job. */
   job_id: string;
-  trigger: 'schedule' | 'manual';
+  trigger: 'schedule' | 'manual' | 'backfill';
   /** The occurrence; for a manual run, when it was requested (RFC 3339, UTC) */
   scheduled_for: string;
   /** `Queued` waits for the previous run; `Skipped` never ran; else the state of its workflow. */
@@ -729,6 +915,17 @@ export interface OccurrenceDto {
 /** `Queued` waits for the previous run; `Skipped` never ran; else the state of its workflow. */
 export type RunState =
   'Queued' | 'Running' | 'Succeeded' | 'Failed' | 'Timeout' | 'PartiallyFailed' | 'Disabled' | 'Skipped';
+
+export interface KindDto {
+  name: string;
+  /** Whether it comes with Heddle. */
+  built_in: boolean;
+  description: string | null;
+  input_schema: Record<string, unknown> | null;
+  /** Processes that claim its tasks or read its queue, seen within a minute. */
+  workers: number;
+  last_seen_at: string | null;
+}
 
 export interface LogLineDto {
   /** From 0. Missing numbers are lines that were left out, since the attempt logged too much. */
@@ -1005,6 +1202,110 @@ export interface WorkflowNotificationDto {
   payload?: unknown;
 }
 
+export interface BulkOperationDto {
+  operation: 'cancel' | 'pause' | 'resume' | 'retry';
+  ids: string[];
+}
+
+export interface BulkResultDto {
+  changed: string[];
+  unchanged: {
+    /** A task. */
+    id: string;
+    /** Why it was not changed. */
+    reason: string;
+  }[];
+}
+
+export interface RetryTaskDto {
+  /** Replaces its input (`metadata`), up to 64 KiB. */
+  input?: Record<string, unknown>;
+  /** Also reopens everything after it, even what succeeded; it may itself have succeeded. Default false. */
+  after?: boolean;
+}
+
+export interface ListedQueueDto {
+  /** A kind, or a queue: `manager`, `worker:KIND`. */
+  name: string;
+  /** `kind`: tasks of a kind; `messages`: a queue in PostgreSQL. */
+  type: 'kind' | 'messages';
+  ready: CappedCountDto;
+  /** Running tasks, or received messages that are not settled. */
+  in_flight: number;
+  /** Tasks or messages whose time has not come. */
+  delayed: number;
+  /** Dead letters, up to 10,000. */
+  dead: number;
+  oldest_at: string | null;
+  /** Workers of the kind that were seen in the last minute. */
+  workers: number;
+}
+
+export interface SlotDto {
+  /** 16 hexadecimal digits. */
+  id: string;
+  rule: 'Concurrency' | 'Capacity';
+  kind: string;
+  /** The values of the fields of the rule that the tasks of this slot have in common. */
+  fields: Record<string, unknown>;
+  /** Limit of the rule; the lowest if the rules of tasks differ. */
+  max: number;
+  /** How much of it is taken: tasks, or units of work that are left. */
+  used: number;
+  full: boolean;
+  waiting: CappedCountDto;
+  waiting_since: string | null;
+  /** Tasks that hold it, the longest first: at most 20. */
+  holders: {
+    /** The task. */
+    id: string;
+    name: string;
+    /** Status of a task. */
+    status: Status;
+    claimed_at: string | null;
+  }[];
+  /** Tasks that wait for it, the next ones first: at most 20. */
+  waiters: {
+    /** The task. */
+    id: string;
+    name: string;
+  }[];
+}
+
+export interface SlotPageDto {
+  slots: SlotDto[];
+  next: string | null;
+}
+
+export interface WorkerDto {
+  /** Name in its claims, with that of its token. */
+  id: string;
+  name: string;
+  /** `worker`: `heddle worker` without a database; `queue_worker`: one that reads queues; `pull`: a client of the pull API. */
+  type: 'server' | 'worker' | 'queue_worker' | 'runner' | 'pull';
+  version: string | null;
+  host: string | null;
+  /** Kinds that it runs. */
+  kinds: string[];
+  concurrency: number | null;
+  /** Tasks that it runs now. */
+  running: number;
+  started_at: string | null;
+  /** Its last heartbeat or claim, or the last heartbeat of one of its tasks (RFC 3339, UTC) */
+  last_seen_at: string;
+  /** `stale`: not seen for 30 s; `lost`: not for a minute, although it did not stop in order. */
+  state: 'live' | 'stale' | 'lost';
+  /** The first 20 of its running tasks. */
+  tasks: {
+    /** The task. */
+    id: string;
+    name: string;
+    kind: string;
+    /** When it claimed the task (RFC 3339, UTC) */
+    claimed_at: string;
+  }[];
+}
+
 export interface CensusDto {
   resource_class: string;
   usage_class: UsageClassDto;
@@ -1163,6 +1464,7 @@ export interface ProblemDto {
     | 'INVALID_QUERY'
     | 'SSRF_BLOCKED'
     | 'UNAUTHENTICATED'
+    | 'LOGIN_REJECTED'
     | 'FORBIDDEN'
     | 'HOST_NOT_ALLOWED'
     | 'CROSS_ORIGIN'
@@ -1182,6 +1484,7 @@ export interface ProblemDto {
     | 'DATABASE_UNAVAILABLE'
     | 'DATABASE_BUSY'
     | 'QUEUE_UNAVAILABLE'
+    | 'IDENTITY_PROVIDER_UNAVAILABLE'
     | 'SHUTTING_DOWN';
   /** What happened, in one sentence. */
   error: string;
@@ -1314,6 +1617,314 @@ export type RuleDto = ConcurrencyRuleDto | CapacityRuleDto;
 
 export type RuleOrReference = ConcurrencyRuleDto | CapacityRuleDto | Reference;
 
+export interface BatchDefinitionDto {
+  type: 'batch';
+  name: string | null;
+  /** The body of `POST /task`. */
+  tasks: NewTaskDto[];
+  /** Whether secrets of requests are replaced by `[redacted]`; running it again copies them. */
+  redacted: boolean;
+  /** What a definition cannot hold. */
+  left_out: {
+    /** Tasks that generators created, and will create again. */
+    generated_tasks: number;
+    /** Dependencies on tasks of other batches, which stood in for duplicates. */
+    dependencies: number;
+  };
+}
+
+export interface RerunDto {
+  /** Other inputs, by the id of the task in the earlier run, or by its name (`id`) in the submission. */
+  inputs?: Record<string, Record<string, unknown>>;
+}
+
+/** What was submitted as a run. */
+export type RunDefinitionDto = BatchDefinitionDto | WorkflowDefinitionDto;
+
+export interface StartedRunDto {
+  /** The new run. */
+  id: string;
+  type: 'batch' | 'workflow';
+}
+
+export interface WorkflowDefinitionDto {
+  type: 'workflow';
+  name: string | null;
+  /** The body of `POST /v1/workflows`. */
+  workflow: {
+    /** Display name of the workflow. */
+    name?: string;
+    /** A container. */
+    root: WorkflowNode;
+    /** Notifications sent when the workflow ends. */
+    notify?: WorkflowNotificationDto[];
+  };
+  /** Whether secrets of requests are replaced by `[redacted]`; running it again copies them. */
+  redacted: boolean;
+  /** What a definition cannot hold. */
+  left_out: {
+    /** Tasks that generators created, and will create again. */
+    generated_tasks: number;
+    /** Dependencies on tasks of other batches, which stood in for duplicates. */
+    dependencies: number;
+  };
+}
+
+export interface RunGridDto {
+  /** Newest first. */
+  runs: RunDto[];
+  /** The rows, at most 200. */
+  tasks: {
+    /** Identifies the row among those of the grid. */
+    key: string;
+    name: string;
+    kind: string;
+  }[];
+  /** By row (`tasks`) and column (`runs`). */
+  cells: ({
+    /** The task; of several, one in the state of the cell. */
+    task_id: string;
+    /** State of a task or container. */
+    state:
+      | 'Waiting'
+      | 'Running'
+      | 'Paused'
+      | 'Succeeded'
+      | 'Failed'
+      | 'TimedOut'
+      | 'PartiallyFailed'
+      | 'Canceled'
+      | 'Disabled'
+      | 'Pending'
+      | 'Claimed';
+    duration_ms: number | null;
+    /** Tasks of the run in this row. */
+    count: number;
+  } | null)[][];
+  /** Rows beyond the first 200. */
+  tasks_left_out: number;
+  /** Some runs have more tasks than were read: 20,000 divided by their number. */
+  partial: boolean;
+}
+
+export interface SearchDto {
+  /** By type, the newest or closest first. */
+  results: SearchResultDto[];
+  /** Tasks whose names were examined, the newest. */
+  tasks_examined: number;
+}
+
+export interface SearchResultDto {
+  type:
+    | 'run'
+    | 'task'
+    | 'job'
+    | 'kind'
+    | 'worker'
+    | 'rule'
+    | 'host'
+    | 'service'
+    | 'certificate'
+    | 'finding'
+    | 'runner'
+    | 'executor';
+  /** Its id; of a kind, worker, rule or executor, its name. */
+  id: string;
+  title: string;
+  detail: string | null;
+  state: string | null;
+}
+
+export interface TimelineDto {
+  run: RunDto;
+  /** When the run was submitted (RFC 3339, UTC) */
+  from: string;
+  until: string | null;
+  /** By time, at most 2,000. */
+  rows: TimelineRowDto[];
+  /** Tasks that no row shows. */
+  left_out: number;
+  /** How long the tasks on the critical path ran, together; 0 while the run is open. */
+  critical_ms: number;
+}
+
+export interface TimelineRowDto {
+  /** `group`: siblings of one kind whose names differ only in numbers, beyond the first 50. */
+  type: 'task' | 'container' | 'group';
+  id: string | null;
+  parent_id: string | null;
+  name: string;
+  kind: string | null;
+  /** State of a task or container. */
+  state:
+    | 'Waiting'
+    | 'Running'
+    | 'Paused'
+    | 'Succeeded'
+    | 'Failed'
+    | 'TimedOut'
+    | 'PartiallyFailed'
+    | 'Canceled'
+    | 'Disabled'
+    | 'Pending'
+    | 'Claimed';
+  /** Tasks of a group; 1 for a task, 0 for a container. */
+  tasks: number;
+  /** Tasks of a group by state; else empty. */
+  tally: Record<string, number>;
+  ready_at: string | null;
+  started_at: string | null;
+  ended_at: string | null;
+  /** When it was stored (RFC 3339, UTC) */
+  created_at: string;
+  /** Of a task, oldest first; at most its last 21. */
+  attempts: {
+    /** Its number, from 1. */
+    attempt: number;
+    claimed_at: string | null;
+    started_at: string | null;
+    ended_at: string | null;
+    outcome:
+      | 'succeeded'
+      | 'failed'
+      | 'timed_out'
+      | 'partially_failed'
+      | 'canceled'
+      | 'disabled'
+      | 'lost'
+      | 'released'
+      | 'undelivered'
+      | null;
+  }[];
+  /** It is among those that determined when the run ended. */
+  critical: boolean;
+}
+
+export interface RunDetailDto {
+  /** The batch or workflow. */
+  id: string;
+  /** Whether it is a batch or a workflow. */
+  type: RunTypeDto;
+  name: string | null;
+  /** Its name, or else its kinds: `fetch, invoice and 1 more`. */
+  title: string;
+  /** State of a batch or a workflow. A batch in which any task failed is `PartiallyFailed` if any succeeded, else `Failed`. */
+  state: RunStateDto;
+  counts: {
+    /** All its tasks so far; generators add to them. */
+    total: number;
+    /** Tasks that have not ended. */
+    remaining: number;
+    /** Tasks that succeeded. */
+    succeeded: number;
+    /** Tasks that failed, timed out or failed partially. */
+    failed: number;
+    /** Canceled tasks. */
+    canceled: number;
+    /** Tasks that were disabled: by the submitter, by a branch, or by a stopped sequence. */
+    skipped: number;
+  };
+  reason: string | null;
+  failed_task: {
+    /** The task. */
+    id: string;
+    name: string;
+  } | null;
+  job: {
+    /** The job. */
+    id: string;
+    name: string;
+  } | null;
+  /** Kinds of its tasks, in their order; at most 20. */
+  kinds: string[];
+  /** When it was submitted (RFC 3339, UTC) */
+  created_at: string;
+  started_at: string | null;
+  ended_at: string | null;
+  archived: boolean;
+  root_id: string | null;
+}
+
+export interface RunDto {
+  /** The batch or workflow. */
+  id: string;
+  /** Whether it is a batch or a workflow. */
+  type: RunTypeDto;
+  name: string | null;
+  /** Its name, or else its kinds: `fetch, invoice and 1 more`. */
+  title: string;
+  /** State of a batch or a workflow. A batch in which any task failed is `PartiallyFailed` if any succeeded, else `Failed`. */
+  state: RunStateDto;
+  counts: {
+    /** All its tasks so far; generators add to them. */
+    total: number;
+    /** Tasks that have not ended. */
+    remaining: number;
+    /** Tasks that succeeded. */
+    succeeded: number;
+    /** Tasks that failed, timed out or failed partially. */
+    failed: number;
+    /** Canceled tasks. */
+    canceled: number;
+    /** Tasks that were disabled: by the submitter, by a branch, or by a stopped sequence. */
+    skipped: number;
+  };
+  reason: string | null;
+  failed_task: {
+    /** The task. */
+    id: string;
+    name: string;
+  } | null;
+  job: {
+    /** The job. */
+    id: string;
+    name: string;
+  } | null;
+  /** Kinds of its tasks, in their order; at most 20. */
+  kinds: string[];
+  /** When it was submitted (RFC 3339, UTC) */
+  created_at: string;
+  started_at: string | null;
+  ended_at: string | null;
+  archived: boolean;
+}
+
+export interface RunListDto {
+  runs: RunDto[];
+  next: string | null;
+  /** Runs that were examined for this page. */
+  examined: number;
+}
+
+export interface RunNameDto {
+  name: string;
+  last: RunDto;
+  /** Its newest runs, `last` included; at most 20. */
+  recent: {
+    /** The run. */
+    id: string;
+    /** State of a batch or a workflow. A batch in which any task failed is `PartiallyFailed` if any succeeded, else `Failed`. */
+    state: RunStateDto;
+    /** When it was submitted (RFC 3339, UTC) */
+    created_at: string;
+    ended_at: string | null;
+  }[];
+}
+
+export interface RunNameListDto {
+  names: RunNameDto[];
+  next: string | null;
+  /** Runs that were examined for this page. */
+  examined: number;
+}
+
+/** State of a batch or a workflow. A batch in which any task failed is `PartiallyFailed` if any succeeded, else `Failed`. */
+export type RunStateDto =
+  'Waiting' | 'Running' | 'Paused' | 'Succeeded' | 'Failed' | 'TimedOut' | 'PartiallyFailed' | 'Canceled' | 'Disabled';
+
+/** Whether it is a batch or a workflow. */
+export type RunTypeDto = 'batch' | 'workflow';
+
 /** `orders` is null if the runner is to end. */
 export interface AnsweredOrdersDto {
   orders: OrdersDto | null;
@@ -1352,9 +1963,11 @@ export interface GrantedRunnerDto {
   address: string | null;
 }
 
+/** `orders` is null if they have not changed, or if the runner is to end. */
 export interface OrdersChangedDto {
   /** Whether the orders are others than those of the request. */
   changed: boolean;
+  orders: OrdersDto | null;
 }
 
 export interface OrdersDto {
@@ -1832,6 +2445,16 @@ export interface ClaimWorkDto {
   wait_secs?: number;
   /** Name of the worker (default its address). All calls about the tasks must include it. */
   holder?: string;
+  /** What `/v1/workers` shows of this worker. */
+  worker?: {
+    /** Its version. */
+    version?: string;
+    /** Its machine. */
+    host?: string;
+    /** Maximum number of concurrent tasks. */
+    concurrency?: number;
+    started_at?: string;
+  };
 }
 
 export interface ClaimedWorkDto {
@@ -1903,6 +2526,11 @@ export interface HeartbeatAnswerDto {
 
 /** The `holder` of the claim, if it named one. */
 export type Holder = string;
+
+export interface LeaveWorkDto {
+  /** Name of the worker in its claims (default its address). */
+  holder?: string;
+}
 
 export interface ReleaseWorkDto {
   /** The claimed attempt; one that has ended is rejected. */

@@ -38,6 +38,11 @@ export class WorkClient {
     return (await this.#transport.json<ClaimedWorkDto>('POST', '/v1/work/claim', options)).tasks;
   }
 
+  /** Reports that the worker stops, so that it is not shown as lost. */
+  async leave(holder?: string): Promise<void> {
+    await this.#transport.send('POST', '/v1/work/leave', { body: holder === undefined ? {} : { holder } });
+  }
+
   /** Extends the lease of the task. */
   async heartbeat(task: ClaimedWork, counts: Omit<WorkHeartbeatDto, 'attempt' | 'holder'> = {}): Promise<void> {
     await this.#say(task, 'heartbeat', counts);

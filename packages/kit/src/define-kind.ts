@@ -23,6 +23,13 @@ export interface RetryOptions {
 interface CommonOptions {
   /** Name of the kind in tasks, 1 to 100 characters. */
   name: string;
+  /** What the kind does, for people: 1 to 1,000 characters. */
+  description?: string;
+  /**
+   * JSON Schema of the input, for forms and checks before a task runs. By default what `input` says of itself, as zod and
+   * others do.
+   */
+  input_schema?: JsonObject;
   /** Concurrent handlers of this kind in one process; by default the worker's total. */
   concurrency?: number;
   /** Default for tasks made by `task(definition, …)`. */
@@ -56,7 +63,10 @@ export interface UncheckedKindOptions extends CommonOptions {
 export interface KindDefinition<Input = never> {
   readonly [KIND]: true;
   readonly name: string;
+  readonly description: string | null;
   readonly schema: StandardSchema | null;
+  /** JSON Schema of its input; null if only `schema` knows it. */
+  readonly input_schema: JsonObject | null;
   readonly run: Run<never>;
   readonly generator: boolean;
   readonly concurrency: number | null;
@@ -68,6 +78,7 @@ export interface KindDefinition<Input = never> {
 }
 
 const NAME_CHARACTERS_MAX = 100;
+const DESCRIPTION_CHARACTERS_MAX = 1000;
 const { timeout_secs: TIMEOUT, deadline_basis: BASIS } = TASK_FIELDS;
 
 /** Defines a kind of task. @throws TypeError if an option is invalid */
@@ -84,6 +95,10 @@ export function defineKind(options: KindOptions<StandardSchema> | UncheckedKindO
   if (schema !== undefined && typeof (schema as Partial<StandardSchema>)['~standard']?.validate !== 'function') {
     throw new TypeError(`defineKind(${name}): input must be a Standard Schema (zod, valibot, arktype, …)`);
   }
+  const { description = null, input_schema = null } = options;
+  if (description !== null && (description === '' || description.length > DESCRIPTION_CHARACTERS_MAX)) {
+    throw new TypeError(`defineKind(${name}): description must have 1 to ${DESCRIPTION_CHARACTERS_MAX} characters`);
+  }
   requireWhole(name, 'concurrency', concurrency, 10_000);
   requireWhole(name, 'timeout_secs', timeout_secs, TIMEOUT.max);
   if (timeout_basis !== undefined && !BASIS.values.includes(timeout_basis)) {
@@ -93,7 +108,9 @@ export function defineKind(options: KindOptions<StandardSchema> | UncheckedKindO
   return Object.freeze({
     [KIND]: true as const,
     name,
+    description,
     schema: schema ?? null,
+    input_schema,
     run,
     generator: options.generator ?? (name.endsWith('Generator') || isGeneratorFunction(run)),
     concurrency: concurrency ?? null,

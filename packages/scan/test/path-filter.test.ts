@@ -31,3 +31,18 @@ test('includes select, excludes remove from the selection', () => {
   assert.ok(!passes('src/a.test.ts') && !passes('lib/a.ts') && !passes('src/secret/a.ts'));
   assert.ok(pathFilter({ include: [], exclude: [] })('anything'));
 });
+
+test('globs with many wildcards take no longer than their length and that of the path', () => {
+  const path = `${'a'.repeat(4_000)}/${'a'.repeat(4_000)}`;
+  for (const glob of ['*a'.repeat(50) + 'b', '**a'.repeat(50) + 'b', '{a,{a,a}*}'.repeat(20) + 'b']) {
+    assert.equal(pathFilter({ include: [glob], exclude: [] })(path), false, glob);
+    assert.equal(pathFilter({ include: [glob], exclude: [] })(`${path}b`), true, glob);
+  }
+});
+
+test('sets, escapes and unbalanced braces mean the same as in a shell', () => {
+  const matches = (glob: string, path: string): boolean => pathFilter({ include: [glob], exclude: [] })(path);
+  assert.ok(matches('[]a].x', '].x') && matches('a[b', 'a[b') && matches('a{b', 'a{b') && matches('a,b}', 'a,b}'));
+  assert.ok(matches('\\*.x', '*.x') && !matches('\\*.x', 'a.x') && !matches('a[!b]c', 'a/c'));
+  assert.ok(matches('{a,b{c,d}e}f', 'bdef') && matches('{a,b{c,d}e}f', 'af') && !matches('{a,b{c,d}e}f', 'bef'));
+});

@@ -1,19 +1,20 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-const IMAGE = 'localhost/heddle-test-commands:1';
+const IMAGE = 'localhost/heddle-test-commands:2';
 const ENVIRONMENT = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '/root' };
 /** The engine of Debian; its images never come from a network here. */
 export const ENGINE = { command: 'podman', environment: ENVIRONMENT, parameters: ['--pull=never'] };
 
 const PROGRAMS = [
-  ...['bash', 'cat', 'cut', 'dd', 'env', 'head', 'ln', 'ls', 'mkdir', 'mkfifo', 'mount', 'nohup', 'seq', 'setsid'],
-  ...['sh', 'sleep', 'sort', 'touch', 'tr', 'true', 'unshare', 'wc', 'yes'],
+  ...['bash', 'cat', 'chmod', 'cut', 'dd', 'env', 'head', 'ln', 'ls', 'mkdir', 'mkfifo', 'mknod', 'mount'],
+  ...['mv', 'nice', 'nohup', 'perl', 'renice', 'rm', 'seq', 'setsid', 'sh', 'sleep', 'sort', 'touch', 'tr'],
+  ...['true', 'truncate', 'unshare', 'wc', 'yes'],
 ];
 
 /**
@@ -29,6 +30,8 @@ export async function importImage(): Promise<string> {
     for (const folder of ['bin', 'etc', 'proc', 'dev', 'sys', 'tmp', 'root', 'work', 'var', 'usr']) {
       await mkdir(join(root, folder));
     }
+    // Engines give a temporary file system the mode of the directory that it covers.
+    await chmod(join(root, 'tmp'), 0o1777);
     for (const program of PROGRAMS) await copyProgram(program, root);
     await run('tar', ['-C', root, '-cf', `${root}.tar`, '.']);
     await run('podman', ['import', `${root}.tar`, IMAGE]);

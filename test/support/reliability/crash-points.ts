@@ -1,3 +1,4 @@
+import { ATTEMPT_CRASH_CALLS } from './attempt-crash-points.ts';
 import { MANAGER_CRASH_CALLS } from './manager-crash-points.ts';
 
 /**
@@ -95,10 +96,14 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'what tasks ask of the pool, said again by every pass of the manager; reads (test/engine/runners, test/app/pool)':
     /^runner_tasks\./,
   'of operators, who see no answer and ask again; housekeeping': /^(?:recovery|upkeep|listener)\./,
-  'lines that a worker sends again until they are stored, in one statement (dispatch/task-logs)': /^logs\.append$/,
+  'killed with an attempt, by a test of its own': new RegExp(
+    `^(?:${Object.keys(ATTEMPT_CRASH_CALLS).join('|').replaceAll('.', '\\.')})$`,
+  ),
   'reads of attempts, logs and artifacts, nothing to lose':
-    /^(?:attempts\.of_task|logs\.(?:read|latest)|artifacts\.(?:get|list|find|of_attempt))$/,
-  'files of tasks, which a worker stores again at its next attempt; pins, and what is swept (app/artifacts)':
-    /^artifacts\.(?:put|pin|delete_lost|unused|unknown|take_unused)$/,
-  'settings and records, not tasks': /^(?:secrets|tokens|sessions|definitions|audit|named_secrets)\./,
+    /^(?:attempts\.of_task|logs\.(?:read|latest)|artifacts\.(?:get|list|find))$/,
+  'what was sent for tasks, recorded before it is sent, which its recipient asks for again; reads; housekeeping':
+    /^sent_secrets\./,
+  'single statements of operators, who see no answer and ask again; reads of secrets':
+    /^(?:artifacts\.pin|named_secrets\.(?:list|remove|reseal))$/,
+  'settings and records, not tasks': /^(?:secrets|tokens|sessions|definitions)\./,
 };

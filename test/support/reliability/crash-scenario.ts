@@ -99,28 +99,33 @@ export class Scenario {
     return { workflow_id: newId(), name: `${name} ${this.run}`, tasks, traceparent: null, idempotency };
   }
 
-  #task(name: string, { starts = true, ...extra }: Extra = {}): NewTask {
-    const action = (trigger: Action['trigger']): Action => ({
-      trigger,
-      params: { url: 'http://target.test/', verb: 'Post', body: { name } },
-    });
-    const actions = [...(starts ? [action('start')] : []), action('success'), action('failure')];
-    return {
-      id: newId(),
-      local_id: name,
-      name,
-      kind: this.#hook,
-      ...settingsOf('batch', { timeout: 86_400 }),
-      delay_ms: 0,
-      actions,
-      rules: [],
-      dedupe: [],
-      retry: null,
-      dependencies: [],
-      ...extra,
-      metadata: { run: this.run, ...extra.metadata },
-    };
+  #task(name: string, extra: Extra = {}): NewTask {
+    return newTask(this.#hook, name, { ...extra, metadata: { run: this.run, ...extra.metadata } });
   }
+}
+
+/** Returns a task of a kind with webhooks to a target that the scenario plays. */
+export function newTask(kind: string, name: string, { starts = true, ...extra }: Extra = {}): NewTask {
+  const action = (trigger: Action['trigger']): Action => ({
+    trigger,
+    params: { url: 'http://target.test/', verb: 'Post', body: { name } },
+  });
+  const actions = [...(starts ? [action('start')] : []), action('success'), action('failure')];
+  return {
+    id: newId(),
+    local_id: name,
+    name,
+    kind,
+    ...settingsOf('batch', { timeout: 86_400 }),
+    delay_ms: 0,
+    actions,
+    rules: [],
+    dedupe: [],
+    retry: null,
+    dependencies: [],
+    metadata: {},
+    ...extra,
+  };
 }
 
 const HOLDER = 'crash-test';

@@ -1,5 +1,5 @@
 import { requireLogin, sessionEpoch } from './session.ts';
-import type { Artifact, Batch, Dag, Explanation, LogPage, Task, TaskAttempt } from '@heddle/client';
+import type { Artifact, Dag, Explanation, LogPage, Task, TaskAttempt } from '@heddle/client';
 
 /** A request that did not succeed. `status` 0: the server was unreachable. */
 export class ApiError extends Error {
@@ -60,18 +60,6 @@ export async function getJson<Body>(path: string, signal?: AbortSignal): Promise
 }
 
 export const segment = encodeURIComponent;
-
-export interface BatchPage {
-  page: number;
-  pageSize: number;
-  open: boolean | null;
-}
-
-export function listBatches(query: BatchPage, signal?: AbortSignal): Promise<Batch[]> {
-  const search = new URLSearchParams({ page: String(query.page), page_size: String(query.pageSize) });
-  if (query.open !== null) search.set('open', String(query.open));
-  return getJson(`/v1/batches?${search}`, signal);
-}
 
 export function getDag(id: string, signal?: AbortSignal): Promise<Dag> {
   return getJson(`/dag/${segment(id)}`, signal);

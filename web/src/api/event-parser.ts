@@ -1,6 +1,8 @@
 export interface ServerEvent {
   event: string;
   data: string;
+  /** The last id that the stream has sent; null before the first. */
+  id: string | null;
 }
 
 /** Splits a server-sent stream into events; chunks may end anywhere, comments are dropped. */
@@ -8,6 +10,7 @@ export class EventStreamParser {
   private rest = '';
   private event = '';
   private data: string[] = [];
+  private id: string | null = null;
 
   push(chunk: string): ServerEvent[] {
     const events: ServerEvent[] = [];
@@ -31,13 +34,14 @@ export class EventStreamParser {
     const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
     if (field === 'event') this.event = value;
     if (field === 'data') this.data.push(value);
+    if (field === 'id') this.id = value;
     return null;
   }
 
   private finish(): ServerEvent | null {
-    const event = this.data.length === 0 ? null : { event: this.event || 'message', data: this.data.join('\n') };
     // The standard drops events without data, but `end` has none.
-    const named = event ?? (this.event === '' ? null : { event: this.event, data: '' });
+    const isEvent = this.data.length > 0 || this.event !== '';
+    const named = isEvent ? { event: this.event || 'message', data: this.data.join('\n'), id: this.id } : null;
     this.event = '';
     this.data = [];
     return named;

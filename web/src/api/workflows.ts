@@ -1,20 +1,5 @@
-import type { BasicTask, ChildrenPage, TaskResult, Workflow, WorkflowTree } from '@heddle/client';
+import type { BasicTask, ChildrenPage, TaskResult, WorkflowTree } from '@heddle/client';
 import { getJson, request, segment } from './client.ts';
-
-export interface WorkflowPage {
-  page: number;
-  pageSize: number;
-  open: boolean | null;
-  /** Only those whose root is in this state. */
-  state: string | null;
-}
-
-export function listWorkflows(query: WorkflowPage, signal?: AbortSignal): Promise<Workflow[]> {
-  const search = new URLSearchParams({ page: String(query.page), page_size: String(query.pageSize) });
-  if (query.open !== null) search.set('open', String(query.open));
-  if (query.state !== null) search.set('state', query.state);
-  return getJson(`/v1/workflows?${search}`, signal);
-}
 
 /** A workflow with its tree, or as much of it as one response contains. */
 export function getWorkflowTree(id: string, signal?: AbortSignal): Promise<WorkflowTree> {

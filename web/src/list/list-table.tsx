@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { formatAgo, formatDuration, formatMoment, parseTime } from '../times.ts';
+import { formatAgo, formatMoment, parseTime } from '../times.ts';
 
 export interface Column<Row> {
   header: string;
@@ -51,50 +51,6 @@ export function TableHead({ headers }: { headers: readonly Pick<Column<never>, '
   );
 }
 
-/** What batches and workflows have in common. */
-interface Work {
-  id: string;
-  name: string | null;
-  task_count: number;
-  remaining: number;
-  created_at: string;
-  ended_at: string | null;
-}
-
-export function nameColumn<Row extends Work>(header: string, addressOf: (id: string) => string): Column<Row> {
-  return {
-    header,
-    className: 'batch-name',
-    cell: ({ id, name }) => (
-      <>
-        <a href={addressOf(id)}>{name ?? id}</a>
-        <span className="quiet mono">{name === null ? '' : id}</span>
-      </>
-    ),
-  };
-}
-
-/** @param note shown after the count */
-export function progressColumn<Row extends Work>(note: (done: number, row: Row) => string): Column<Row> {
-  return {
-    header: 'Progress',
-    className: 'batch-progress',
-    cell: (row) => {
-      const done = row.task_count - row.remaining;
-      const value = row.task_count === 0 ? 1 : done;
-      return (
-        <>
-          <progress max={Math.max(1, row.task_count)} value={value} aria-label="Progress" />
-          <span className="tabular">
-            {done.toLocaleString()} of {row.task_count.toLocaleString()}
-            <span className="quiet">{note(done, row)}</span>
-          </span>
-        </>
-      );
-    },
-  };
-}
-
 export function momentOf(time: string | null): string {
   const at = parseTime(time);
   return at === null ? '' : formatMoment(at);
@@ -104,18 +60,3 @@ export function agoOf(time: string | null, now: number): string {
   const at = parseTime(time);
   return at === null ? '–' : formatAgo(at, now);
 }
-
-export const CREATED: Column<Work> = {
-  header: 'Created',
-  title: ({ created_at }) => momentOf(created_at),
-  cell: ({ created_at }, now) => agoOf(created_at, now),
-};
-
-export const TOOK: Column<Work> = {
-  header: 'Took',
-  number: true,
-  cell: ({ created_at, ended_at }, now) => {
-    const createdAt = parseTime(created_at);
-    return createdAt === null ? '–' : formatDuration((parseTime(ended_at) ?? now) - createdAt);
-  },
-};

@@ -8,6 +8,9 @@ export type LineLevel = (typeof LOG_LEVELS)[number];
 /** Characters of one line; what is longer is split. */
 export const LINE_CHARS_MAX = 8_192;
 
+/** Characters of an attempt's encoded lines up to which they may travel with its report (`AttemptLog`). */
+export const REPORTED_CHARS_MAX = 4_096;
+
 /** One line of what an attempt logged. */
 export interface LogLine {
   /** Milliseconds since the epoch. */
@@ -19,13 +22,19 @@ export interface LogLine {
   text: string;
 }
 
+/** Lines as they are stored: `log-lines.ts` encodes and decodes them. */
+export interface EncodedLines {
+  /** How many there are. */
+  lines: number;
+  text: string;
+}
+
 /** Consecutive lines of one attempt. */
-export interface LogChunk {
+export interface LogChunk extends EncodedLines {
   task_id: string;
   attempt: number;
   /** Number of its first line, from 0. A chunk with the same number and more lines replaces it. */
   first_line: number;
-  lines: readonly LogLine[];
 }
 
 /** A part of what an attempt logged. */

@@ -13,7 +13,7 @@ export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number];
 export const CATCH_UP_POLICIES = ['skip', 'once', 'all'] as const;
 export type CatchUpPolicy = (typeof CATCH_UP_POLICIES)[number];
 
-export const RUN_TRIGGERS = ['schedule', 'manual'] as const;
+export const RUN_TRIGGERS = ['schedule', 'manual', 'backfill'] as const;
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];
 
 /** `Queued` waits for the run before it, `Running` was handed to the manager; every other state is final. */
@@ -75,7 +75,7 @@ export interface JobRun {
   id: string;
   job_id: string;
   trigger: RunTrigger;
-  /** The occurrence; for a manual run the time of the request. */
+  /** The occurrence that it stands for; for a manual run the time of the request. */
   scheduled_for: number;
   state: JobRunState;
   reason: string | null;
@@ -161,6 +161,15 @@ export function admit(
     state: 'Skipped',
     reason: queued === 1 ? 'a run is waiting already' : `${queued} runs are waiting already`,
   };
+}
+
+/** Returns the runs of occurrences that passed: all at once, or waiting for one another. */
+export function planBackfill(overlap: OverlapPolicy, times: readonly number[], open: OpenRuns): PlannedRun[] {
+  const free = open.running + open.queued === 0;
+  return times.map((scheduled_for, index) => {
+    const starts = overlap === 'allow' || (free && index === 0);
+    return { scheduled_for, state: starts ? 'Running' : 'Queued', reason: null };
+  });
 }
 
 function isLate(due: DueOccurrences, now: number): boolean {

@@ -6,7 +6,9 @@ import type { MessageQueue } from '../queue/port.ts';
 import type { Database } from '../store/database.ts';
 import type { KnownClasses } from '../domain/runner/parse-requirements.ts';
 import type { Kinds } from '../store/kinds.ts';
+import type { Activity } from './activity.ts';
 import type { ClaimSizes } from './flow/claim-sizes.ts';
+import type { SentSecrets } from './secrets/sent-secrets.ts';
 import type { Observer } from './observe.ts';
 import type { KnownKinds } from './known-kinds.ts';
 import type { Offers } from './offers.ts';
@@ -34,11 +36,13 @@ export interface EngineContext {
   kinds: Kinds;
   signals: Pick<Signals, keyof Signals>;
   observer: Pick<Observer, keyof Observer>;
+  activity: Activity;
   /** Null while tracing is off. */
   traces: Traces | null;
   offers: Offers;
   claimSizes: ClaimSizes;
   knownKinds: KnownKinds;
+  sentSecrets: SentSecrets;
   settings: EngineSettings;
   /** Runner classes of the pool; null: not known in this process, so any name is accepted. */
   resourceClasses: KnownClasses;

@@ -33,6 +33,9 @@ export interface DeliveryRecord extends Delivery {
   last_error: string | null;
   created_at: number;
   delivered_at: number | null;
+  /** Null for a delivery about a workflow. */
+  task_name: string | null;
+  task_kind: string | null;
 }
 
 export interface DeliveryClaimRequest {
@@ -54,6 +57,10 @@ export type DeliveryResult =
 export interface DeliveryFilter {
   state?: DeliveryState;
   task_id?: TaskId;
+  /** Scheme, host and port of the target. */
+  origin?: string;
+  /** Deliveries older than this one. */
+  after?: string;
   offset: number;
   limit: number;
 }

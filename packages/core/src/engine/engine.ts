@@ -2,6 +2,7 @@ import { HeddleError } from '@heddle/base/errors';
 import type { KnownClasses } from '../domain/runner/parse-requirements.ts';
 import { newId, type Random } from '@heddle/base/random';
 import { systemClock, type Clock } from '@heddle/base/clock';
+import type { Keyring } from '@heddle/base/keyring';
 import type { Logger } from '@heddle/base/log';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Tracing } from '@heddle/base/trace';
@@ -10,6 +11,7 @@ import type { Database, Queryable } from '../store/database.ts';
 import { findAttempts } from '../store/attempts.ts';
 import { findAttemptHolders } from '../store/claims.ts';
 import { Kinds } from '../store/kinds.ts';
+import { Activity } from './activity.ts';
 import { Claims } from './claim.ts';
 import type { EngineContext, EngineSettings } from './context.ts';
 import { progress } from './counters.ts';
@@ -26,10 +28,14 @@ import { Offers } from './offers.ts';
 import * as operate from './operate.ts';
 import * as outbox from './outbox.ts';
 import type { Engine } from './port.ts';
+import { leave, present } from './presence.ts';
 import * as read from './read.ts';
 import * as tree from './read-tree.ts';
 import { report, update } from './report.ts';
+import { retry } from './retry.ts';
 import { askForRunners } from './runners/request-runners.ts';
+import { SentSecrets } from './secrets/sent-secrets.ts';
+import { getDefinition } from './run-definition.ts';
 import { Signals } from './signals.ts';
 import { submit } from './submit.ts';
 import { retain, sweep } from './sweep.ts';
@@ -53,6 +59,8 @@ export interface EngineOptions extends Partial<EngineSettings> {
   resourceClasses?: KnownClasses;
   /** Destination of tasks of kinds whose workers read queues; without it `dispatch` does nothing. */
   queue?: Pick<MessageQueue, 'sendIn'>;
+  /** Keys of the secrets that tasks name, to redact what is reported about them; absent: there are none. */
+  secretKeyring?: () => Promise<Keyring>;
 }
 
 const DEFAULTS: EngineSettings = {
@@ -92,6 +100,7 @@ function verbsOf(context: EngineContext): Engine {
     dispatch: (holder, limit) => dispatch(context, holder, limit),
     workersSeen: (workers) => workersSeen(context, workers),
     heartbeat: (beats) => heartbeat(context, beats),
+    secretRedactors: (ids) => context.sentSecrets.redactors(context.database, ids),
     attemptHolders: (ids) => findAttemptHolders(context.database, ids),
     release: (tasks) => release(context, tasks),
     claimForDelivery: (holder, limit) => claims.claimForDelivery(holder, limit),
@@ -107,7 +116,7 @@ function verbsOf(context: EngineContext): Engine {
     retryWorkflow: (id) => advance.retryWorkflow(context, id),
     pause: (ids) => operate.pause(context, ids),
     resume: (ids) => operate.resume(context, ids),
-    retry: (ids) => operate.retry(context, ids),
+    retry: (ids, options) => retry(context, ids, options),
     releaseCanceled: (ids) => operate.releaseCanceled(context, ids),
     claimDeliveries: (request) => outbox.claimDeliveries(context, request),
     renewDeliveries: (tries, leaseMs) => outbox.renewDeliveries(context, tries, leaseMs),
@@ -120,6 +129,7 @@ function verbsOf(context: EngineContext): Engine {
     getTask: (id) => read.getTask(context, id),
     listTasks: (filter) => read.listTasks(context, filter),
     getDag: (id) => read.getDag(context, id),
+    getDefinition: (id) => getDefinition(context, id),
     getTree: (id, options) => tree.getTree(context, id, options),
     listChildren: (id, containerId, page) => tree.listChildren(context, id, containerId, page),
     listAttempts: (id, before, limit) => findAttempts(context.database, id, before, limit),
@@ -135,6 +145,9 @@ function verbsOf(context: EngineContext): Engine {
     explain: (id) => explain(context, id),
     explainContainer: (id, containerId) => explainContainer(context, id, containerId),
     gauges: (kindLimit) => read.gauges(context, kindLimit),
+    present: (workers) => present(context, workers),
+    leave: (holder) => leave(context, holder),
+    flushActivity: () => context.activity.flush(context.database),
     onReady: (lanes, wake) => onReady(context, lanes, wake),
     offerToClaim: (lanes, claimAlong) => context.offers.add(lanes, claimAlong),
     onDeliveryDue: (wake) => signals.onDeliveryDue(wake),
@@ -157,6 +170,7 @@ function contextOf(options: EngineOptions): EngineContext {
   const { database, clock, random, log, metrics, tracing } = options;
   const kinds = new Kinds(database);
   const signals = new Signals(database, clock, log, newId(), () => metrics?.notifications.inc());
+  const activity = new Activity(clock);
   const traces = tracing?.enabled === true ? new Traces(tracing, database, log) : null;
   return {
     database,
@@ -166,11 +180,13 @@ function contextOf(options: EngineOptions): EngineContext {
     metrics,
     kinds,
     signals,
-    observer: new Observer({ metrics, kinds, signals, traces }),
+    observer: new Observer({ metrics, kinds, signals, traces, activity }),
+    activity,
     traces,
     offers: new Offers(),
     claimSizes: new ClaimSizes(),
     knownKinds: new KnownKinds(options.clock),
+    sentSecrets: new SentSecrets(options.secretKeyring ?? null, log),
     settings: {
       claimTimeoutMs: options.claimTimeoutMs ?? DEFAULTS.claimTimeoutMs,
       workerLeaseMs: options.workerLeaseMs ?? DEFAULTS.workerLeaseMs,

@@ -61,7 +61,8 @@ function sentenceOf(obstacle: Obstacle, workflowId: string): string {
   }
 }
 
-function noWorkerSentence({ lane, last_seen, never }: Extract<Obstacle, { type: 'no_worker' }>): string {
+/** Says since when no worker asks for a lane. */
+export function noWorkerSentence({ lane, last_seen, never }: Extract<Obstacle, { type: 'no_worker' }>): string {
   if (last_seen !== null)
     return `No worker has requested tasks of ${lane} since ${new Date(last_seen).toISOString()}; start one.`;
   // The kind was taken by workers before, or is built into Heddle.
@@ -90,7 +91,8 @@ function parentsSentence({ parents, total }: Extract<Obstacle, { type: 'parents'
   return `It waits for ${total === 1 ? 'a task' : `${total} tasks`} to end: ${names.join(', ')}${more}.`;
 }
 
-function ruleSentence({ rule, kind, max, used, holders }: Extract<Obstacle, { type: 'rule' }>): string {
+/** States the limit of a rule, and which canceled task still holds a slot. */
+export function ruleSentence({ rule, kind, max, used, holders }: Extract<Obstacle, { type: 'rule' }>): string {
   const limit =
     rule === 'concurrency'
       ? `A rule lets ${counted(max, 'task')} of kind "${kind}" run at once, and ${used} ${used === 1 ? 'does' : 'do'}.`

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@heddle/base/json';
+import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { TaskAttempt } from '@heddle/base/vocabulary/attempt';
 import type { TaskDetail } from '@heddle/base/vocabulary/task';
 import { isTerminal, taskStateOf } from '@heddle/base/vocabulary/task-state';
@@ -15,7 +15,7 @@ import { runnerObstacle } from './runners/explain.ts';
 import { runningSentence, summaryOf } from './explain-summary.ts';
 
 /** A lane without a claim for this long has no worker. */
-const CLAIMER_GONE_MS = 60_000;
+export const CLAIMER_GONE_MS = 60_000;
 const ATTEMPTS_SHOWN = 5;
 
 /** Explains why a task is not running: all obstacles, most important first. */
@@ -110,20 +110,21 @@ async function parentsOf(context: EngineContext, id: string): Promise<Obstacle |
   };
 }
 
+/** Returns the values of the fields by which a slot is told from others of its rule. */
+export function slotFields(fields: readonly string[], key: readonly JsonValue[]): JsonObject {
+  return Object.fromEntries(fields.map((field, index) => [field, key[index] ?? null]));
+}
+
 async function rulesOf(context: EngineContext, id: string): Promise<Obstacle[]> {
   const found: Obstacle[] = [];
   for (const rule of await obstacles.findRules(context.database, id)) {
     if (rule.used < rule.max) continue;
-    const fields: JsonObject = {};
-    rule.fields.forEach((field, index) => {
-      fields[field] = rule.key[index] ?? null;
-    });
     const holders = await obstacles.findHolders(context.database, rule.slot);
     found.push({
       type: 'rule',
       rule: rule.type === 1 ? 'concurrency' : 'capacity',
       kind: rule.kind,
-      fields,
+      fields: slotFields(rule.fields, rule.key),
       max: rule.max,
       used: rule.used,
       holders: holders.map((holder) => ({ ...holder, state: taskStateOf(holder.state) })),

@@ -5,6 +5,7 @@ import {
   type TaskState,
   type TerminalState,
 } from '@heddle/base/vocabulary/task-state';
+import { countOf, type Activity } from './activity.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Kinds } from '../store/kinds.ts';
 import type { DeliveriesMoved } from '../store/deliveries.ts';
@@ -22,18 +23,28 @@ const PARENT_OUTCOME = {
   disabled: 'success',
 } as const satisfies Record<TerminalState, string>;
 
+interface ObserverParts {
+  metrics: Metrics | undefined;
+  kinds: Kinds;
+  signals: Signals;
+  traces: Traces | null;
+  activity: Activity;
+}
+
 /** Notifies metrics, traces and waiting loops of a committed transition. */
 export class Observer {
   readonly #metrics: Metrics | undefined;
   readonly #kinds: Kinds;
   readonly #signals: Signals;
   readonly #traces: Traces | null;
+  readonly #activity: Activity;
 
-  constructor(parts: { metrics: Metrics | undefined; kinds: Kinds; signals: Signals; traces: Traces | null }) {
+  constructor(parts: ObserverParts) {
     this.#metrics = parts.metrics;
     this.#kinds = parts.kinds;
     this.#signals = parts.signals;
     this.#traces = parts.traces;
+    this.#activity = parts.activity;
   }
 
   async moved(moved: Moved): Promise<void> {
@@ -44,6 +55,8 @@ export class Observer {
     });
     const { ended } = moved;
     if (this.#traces !== null && ended !== null && ended !== undefined) await this.#traces.workflowsEnded(ended);
+    const failedByDependency = (moved.cascaded ?? []).reduce((sum, { count }) => sum + count, 0);
+    this.#activity.ended(moved.transitions ?? [], failedByDependency);
     if (this.#metrics === undefined) return;
     const kindIds = [...(moved.transitions ?? []), ...(moved.cascaded ?? [])].map(({ kind }) => kind);
     await this.#learn(kindIds);
@@ -69,6 +82,7 @@ export class Observer {
 
   /** Records started tasks (claimed, or started by a first heartbeat) with how long each was ready. */
   async claimed(from: 'pending' | 'claimed', to: 'claimed' | 'running', waits: readonly Waits[]): Promise<void> {
+    if (to === 'running') this.#activity.started(waits);
     if (this.#metrics === undefined) return;
     await this.#learn(waits.map(({ kind }) => kind));
     for (const { kind, waits_ms } of waits) {
@@ -83,6 +97,7 @@ export class Observer {
   async delivered(moved: DeliveriesMoved): Promise<void> {
     this.#signals.emit({ lanes: moved.lanes, deliveries: moved.deliveries > 0, workflows: moved.workflows ?? [] });
     if (moved.settled !== null) await this.moved(moved.settled);
+    this.#activity.started(moved.begun ?? []);
     if (this.#metrics === undefined) return;
     if (moved.conflicts > 0) this.#metrics.webhookIdempotentConflicts.inc(moved.conflicts);
     if (moved.skipped > 0) this.#metrics.webhookIdempotentSkips.inc({ trigger: 'start' }, moved.skipped);
@@ -109,7 +124,7 @@ export class Observer {
     const kind = this.#name(transition.kind);
     const to = taskStateOf(transition.to);
     const durations = transition.durations_ms ?? [];
-    const count = transition.count ?? Math.max(durations.length, 1);
+    const count = countOf(transition);
     const from_status = BATCH_WIRE_STATE[taskStateOf(transition.from)];
     metrics.taskStatusTransitions.inc({ from_status, to_status: BATCH_WIRE_STATE[to] }, count);
     if (!isTerminal(to)) return;

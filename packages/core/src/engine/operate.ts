@@ -1,12 +1,4 @@
-import {
-  cancelTasks,
-  findOpenTasks,
-  pauseTasks,
-  releaseTasks,
-  resumeTasks,
-  retryTasks,
-  type Moved,
-} from '../store/transitions.ts';
+import { cancelTasks, findOpenTasks, pauseTasks, releaseTasks, resumeTasks, type Moved } from '../store/transitions.ts';
 import { TRANSITION_RESULTS } from '../store/sql-names.ts';
 import { findStates, findWorkflow } from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
@@ -16,7 +8,8 @@ import { outcomesOf } from './report.ts';
 
 type Operation = (ids: readonly string[]) => Promise<Moved>;
 
-async function operate(
+/** Runs a transition on a set of tasks, each once; returns an outcome for each id. */
+export async function operate(
   context: EngineContext,
   ids: readonly string[],
   operation: Operation,
@@ -69,9 +62,4 @@ export function resume(context: EngineContext, ids: readonly string[]): Promise<
 /** Releases the slots of canceled attempts without a report. */
 export function releaseCanceled(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {
   return operate(context, ids, (set) => releaseTasks(context.database, set));
-}
-
-/** Reopens failed, timed-out or canceled tasks, archived ones included, and the tasks that failed because of them. */
-export function retry(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {
-  return operate(context, ids, (set) => context.database.transaction((tx) => retryTasks(tx, set, context.now())));
 }

@@ -1,5 +1,7 @@
+import { HeddleError } from '@heddle/base/errors';
 import {
   claimDueDeliveries,
+  deliveryExists,
   findDeliveries,
   renewTries,
   replayDead,
@@ -63,6 +65,11 @@ export async function settleDeliveries(context: EngineContext, results: readonly
 
 export async function listDeliveries(context: EngineContext, filter: DeliveryFilter): Promise<DeliveryRecord[]> {
   const rows = await findDeliveries(context.database, filter);
+  if (rows.length === 0 && filter.after !== undefined && !(await deliveryExists(context.database, filter.after))) {
+    throw new HeddleError('INVALID_QUERY', undefined, {
+      details: [`after: no such delivery: ${filter.after}; it was deleted meanwhile, so begin with the first page`],
+    });
+  }
   return rows.map((row: DeliveryRecordRow) => ({ ...row, ...deliveryOf(row) }));
 }
 

@@ -1,16 +1,26 @@
-import type { JsonObject, JsonValue } from '@heddle/base/json';
+import type { JsonValue } from '@heddle/base/json';
 import type { TaskId, WorkflowId } from '@heddle/base/ids';
+import type { Redactor } from '@heddle/base/redactor';
 import type { TaskAttempt } from '@heddle/base/vocabulary/attempt';
 import type { LogChunk, LogPage } from '@heddle/base/vocabulary/task-log';
 import type { Dependency, NewTask, Task, TaskDetail, WorkflowSummary } from '@heddle/base/vocabulary/task';
-import type { ContainerState, Outcome, TaskState } from '@heddle/base/vocabulary/task-state';
+import type { ContainerState, TaskState } from '@heddle/base/vocabulary/task-state';
 import type { StartTaskMessage } from '../domain/message.ts';
 import type { WorkflowNotification } from '../domain/notification/notification.ts';
 import type { Delivery, DeliveryClaimRequest, DeliveryFilter, DeliveryRecord, DeliveryResult } from './delivery.ts';
 import type { ContainerExplanation, Explanation } from './explanation.ts';
-import type { TaskNotices } from './notices/port.ts';
+import type { WorkerPresence } from './presence.ts';
 import type { LogQuery } from './task-logs.ts';
+import type { RunDefinition } from './run-port.ts';
 import type { RunnerBroker, RunnerRequestCounts } from './runners/port.ts';
+import type {
+  ProgressReport,
+  ProgressResult,
+  Report,
+  RetryOptions,
+  TaskUpdate,
+  TransitionOutcome,
+} from './transition-port.ts';
 import type {
   AttemptHolder,
   ClaimAlong,
@@ -41,7 +51,10 @@ export type {
 } from './delivery.ts';
 export type { ChunkKey, Findings, ScanBooks } from './findings/port.ts';
 export type { SharedData, SharedEntry } from './data/port.ts';
+export type * from './run-port.ts';
+export type * from './transition-port.ts';
 export type * from './work-port.ts';
+export type { WorkerPresence } from './presence.ts';
 export type { BadEnd, Notices, TaskNotices, NoticeRequest, NotifyingTask } from './notices/port.ts';
 export type { Artifact } from '@heddle/base/vocabulary/artifact';
 export type {
@@ -67,6 +80,8 @@ export interface Submission {
   /** W3C trace context of the caller, passed on to everything its tasks cause. */
   traceparent: string | null;
   idempotency: IdempotencyKey | null;
+  /** Creates all tasks, whatever their dedupe strategies find. */
+  with_duplicates?: boolean;
 }
 
 export interface IdempotencyKey {
@@ -129,66 +144,6 @@ export interface SubmitResult {
   tasks: SubmittedTask[];
   /** True if an earlier request with the same idempotency key already did the work. */
   replayed: boolean;
-}
-
-/** Report of a worker or a webhook target on a task. A null attempt means the current one. */
-export interface Report {
-  task_id: TaskId;
-  attempt: number | null;
-  outcome: Outcome;
-  reason?: string;
-  metadata_patch?: JsonObject;
-  new_success?: number;
-  new_failures?: number;
-  result?: JsonValue;
-  /** Number of nodes that a generator announced. It is `expanding` until all of them exist. */
-  expected_created?: number;
-  /** Marks a failure as permanent: the retry policy does not apply. */
-  final?: boolean;
-  /** Exit code of the command that it ran. */
-  exit_code?: number;
-  /**
-   * Nodes, by name or id, that a success disables: those after the task in its sequence. Other names are ignored.
-   */
-  disable?: readonly string[];
-  /** Notices to send in the same transaction as a success. */
-  notices?: TaskNotices;
-  /** Workflow of the task as given by the claim; saves the report a lookup. */
-  workflow?: { id: WorkflowId; linked: boolean };
-}
-
-/**
- * Result of a transition:
- * `applied`; `retrying` (a failure that the retry policy turned into the next attempt); `unchanged` (already so);
- * `conflict` (the task's state does not allow it); `not_started`; `stale_attempt`; `not_found`.
- */
-export type TransitionResult =
-  'applied' | 'retrying' | 'unchanged' | 'conflict' | 'not_started' | 'stale_attempt' | 'not_found';
-
-export interface TransitionOutcome {
-  task_id: TaskId;
-  result: TransitionResult;
-  /** State after the transition; null if there is no such task. */
-  state: TaskState | null;
-}
-
-export interface ProgressReport {
-  task_id: TaskId;
-  attempt: number | null;
-  new_success: number;
-  new_failures: number;
-  idempotency_key: string | null;
-}
-
-export type ProgressResult = 'applied' | 'terminal' | 'not_found' | 'stale_attempt' | 'repeated' | 'key_reused';
-
-/** Metadata to merge and counters to add, without a change of state. */
-export interface TaskUpdate {
-  task_id: TaskId;
-  attempt: number | null;
-  metadata_patch?: JsonObject;
-  new_success?: number;
-  new_failures?: number;
 }
 
 export interface TaskFilter {
@@ -292,6 +247,11 @@ export interface Engine {
   heartbeat(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]>;
   /** Returns the holders of these tasks; archived or unknown tasks are absent. */
   attemptHolders(ids: readonly TaskId[]): Promise<AttemptHolder[]>;
+  /**
+   * Returns a redactor for each of these tasks that secrets were sent for. Reports are redacted by themselves; this is for
+   * the lines that workers log.
+   */
+  secretRedactors(ids: readonly TaskId[]): Promise<ReadonlyMap<TaskId, Redactor>>;
   /** Requeues attempts that their worker will not finish; they are ready at once, as their next attempt. */
   release(tasks: readonly { task_id: TaskId; attempt: number }[]): Promise<TransitionOutcome[]>;
 
@@ -328,7 +288,12 @@ export interface Engine {
   retryWorkflow(id: WorkflowId): Promise<number | null>;
   pause(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
   resume(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
-  retry(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
+  /**
+   * Reopens failed, timed-out and canceled tasks and those that failed because of them.
+   *
+   * @throws HeddleError VALIDATION_FAILED if an expression of a new input is invalid
+   */
+  retry(ids: readonly TaskId[], options?: RetryOptions): Promise<TransitionOutcome[]>;
   /** Releases the slots of canceled attempts; the caller vouches that no process still runs them. */
   releaseCanceled(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
 
@@ -349,6 +314,8 @@ export interface Engine {
   getTask(id: TaskId): Promise<TaskDetail | null>;
   listTasks(filter: TaskFilter): Promise<Task[]>;
   getDag(id: WorkflowId): Promise<Dag | null>;
+  /** Returns what was submitted as a batch or a workflow, archived ones too; null if there is none. */
+  getDefinition(id: WorkflowId): Promise<RunDefinition | null>;
   /** Returns the tree of a workflow in one snapshot, archived ones too; null if there is none, or it is a batch. */
   getTree(id: WorkflowId, options?: TreeOptions): Promise<{ workflow: WorkflowSummary; tree: WorkflowTree } | null>;
   /** Returns children of a container by position, tasks with empty metadata; null if there is no such container. */
@@ -374,6 +341,12 @@ export interface Engine {
   /** Explains why a container has not started or not ended; null if the workflow has no such container. */
   explainContainer(id: WorkflowId, container_id: string): Promise<ContainerExplanation | null>;
   gauges(kind_limit: number): Promise<Gauges>;
+  /** Records that these workers are alive. */
+  present(workers: readonly WorkerPresence[]): Promise<void>;
+  /** Records that a worker stopped in order, so that it is not taken for lost. */
+  leave(holder: string): Promise<void>;
+  /** Adds what this process started and ended since the last call to the activity of all processes. */
+  flushActivity(): Promise<void>;
 
   /** Calls back after a commit, in this or another process, that made tasks ready in one of these lanes. */
   onReady(lanes: readonly string[], wake: () => void): () => void;

@@ -24,7 +24,7 @@ export async function getTask(context: EngineContext, id: string): Promise<TaskD
 }
 
 /** As requested. */
-function demandOf({ on_demand: _taken, ...demand }: reads.StoredDemand): Demand {
+export function demandOf({ on_demand: _taken, ...demand }: reads.StoredDemand): Demand {
   return demand;
 }
 

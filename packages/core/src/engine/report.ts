@@ -1,7 +1,10 @@
+import { linesOf } from '@heddle/base/log-slab';
+import type { LogChunk } from '@heddle/base/vocabulary/task-log';
 import { taskStateOf, TASK_STATE_CODE, type TaskState } from '@heddle/base/vocabulary/task-state';
 import { settleAndClaim, type Claimed, type ClaimRow, type ClaimTerms } from '../store/claims.ts';
 import { TRANSITION_RESULTS } from '../store/sql-names.ts';
-import { settle, updateTasks, type Moved, type SettleInput } from '../store/transitions.ts';
+import { appendChunks, PACK_BYTES_MAX, packLogs } from '../store/task-logs.ts';
+import { settle, updateTasks, type LogPack, type Moved, type SettleInput } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
 import { storedAction } from './outbox.ts';
 import type { Report, TaskUpdate, TransitionOutcome } from './port.ts';
@@ -68,7 +71,11 @@ export async function settleReports(
 }
 
 /** Builds the parameters of one set: distinct tasks, in the order of their ids. */
-function settleInput(context: EngineContext, set: readonly Report[]): SettleInput {
+function settleInput(
+  context: EngineContext,
+  set: readonly Report[],
+  { redacted, logs }: Pick<SettleInput, 'redacted' | 'logs'>,
+): SettleInput {
   return {
     ids: set.map((report) => report.task_id),
     attempts: set.map((report) => report.attempt),
@@ -80,6 +87,33 @@ function settleInput(context: EngineContext, set: readonly Report[]): SettleInpu
     now: context.now(),
     results: resultsOf(set),
     notices: noticesOf(set),
+    redacted,
+    logs,
+  };
+}
+
+/**
+ * Packs the logs that come with reports, except for those beyond the size of a pack, which it stores at once; null if
+ * none comes with any.
+ */
+async function packOf({ database }: EngineContext, set: readonly Report[]): Promise<LogPack | null> {
+  const packed: Report[] = [];
+  const chunks: LogChunk[] = [];
+  let bytes = 0;
+  for (const report of set) {
+    const { task_id, attempt, log } = report;
+    if (log === undefined) continue;
+    bytes += log.end - log.start;
+    if (bytes <= PACK_BYTES_MAX) packed.push(report);
+    else chunks.push({ task_id, attempt: attempt!, first_line: 0, ...linesOf(log) });
+  }
+  if (chunks.length > 0) await appendChunks(database, chunks);
+  if (packed.length === 0) return null;
+  const logs = packed.map(({ log }) => log!);
+  return {
+    data: packLogs(logs),
+    tasks: packed.length === set.length ? null : packed.map(({ task_id }) => task_id),
+    lines: logs.map(({ lines }) => lines),
   };
 }
 
@@ -104,17 +138,32 @@ async function settleSet(
   claim: ClaimStep | null,
 ): Promise<{ outcomes: TransitionOutcome[]; claimed: Claimed<ClaimRow> | null }> {
   const { database, observer } = context;
-  const input = settleInput(context, set);
-  const open = await openAttempts(context, input.ids);
+  const ids = set.map(({ task_id }) => task_id);
+  const logs = set.some(({ log }) => log !== undefined) ? await packOf(context, set) : null;
+  const open = await openAttempts(context, ids);
   const { moved, claimed } =
     claim === null
-      ? { moved: await settle(database, input), claimed: null }
-      : await settleAndClaim(database, input, claim.lanes, claim.terms);
+      ? { moved: await settleRedacted(context, set, ids, logs), claimed: null }
+      : // Whoever claims with its reports runs tasks in a process of Heddle, which has redacted them.
+        await settleAndClaim(database, settleInput(context, set, { redacted: null, logs }), claim.lanes, claim.terms);
   noteIgnored(context, moved);
   await observer.moved(claim === null || claimed === null ? moved : withoutDrained(moved, claim, claimed));
-  const outcomes = outcomesOf(input.ids, moved, (index) => set[index]!.outcome);
+  const outcomes = outcomesOf(ids, moved, (index) => set[index]!.outcome);
   recordEnds(context, open, outcomes, (index) => set[index]!);
   return { outcomes, claimed };
+}
+
+/** Settles a set. Only if it has a task that secrets were sent for are they looked up, and the set is settled again. */
+async function settleRedacted(
+  context: EngineContext,
+  set: readonly Report[],
+  ids: readonly string[],
+  logs: LogPack | null,
+): Promise<Moved> {
+  const { database, sentSecrets } = context;
+  const moved = await settle(database, settleInput(context, set, { redacted: [], logs }));
+  if (moved.unredacted !== true) return moved;
+  return settle(database, settleInput(context, await sentSecrets.redact(database, set), { redacted: ids, logs }));
 }
 
 function withoutDrained(moved: Moved, { lanes, terms }: ClaimStep, claimed: Claimed<ClaimRow>): Moved {
@@ -149,19 +198,26 @@ export async function update(context: EngineContext, updates: readonly TaskUpdat
   for (const round of distinctRounds(updates)) {
     const set = round.map((index) => updates[index]!);
     const ids = set.map((item) => item.task_id);
-    const moved = await updateTasks(
-      context.database,
-      ids,
-      set.map((item) => item.attempt),
-      extrasOf(set) ?? '[]',
-      context.now(),
-    );
+    const moved = await updateRedacted(context, set, ids);
     await context.observer.moved({ ...moved, codes: null });
     outcomesOf(ids, moved, () => 'running').forEach((outcome, at) => {
       outcomes[round[at]!] = outcome;
     });
   }
   return outcomes;
+}
+
+async function updateRedacted(
+  context: EngineContext,
+  set: readonly TaskUpdate[],
+  ids: readonly string[],
+): Promise<Moved> {
+  const { database, sentSecrets } = context;
+  const attempts = set.map(({ attempt }) => attempt);
+  const apply = (updates: readonly TaskUpdate[], redacted: readonly string[]): Promise<Moved> =>
+    updateTasks(database, ids, attempts, extrasOf(updates) ?? '[]', redacted, context.now());
+  const moved = await apply(set, []);
+  return moved.unredacted === true ? apply(await sentSecrets.redact(database, set), ids) : moved;
 }
 
 function extrasOf(set: readonly (Report | TaskUpdate)[]): string | null {

@@ -1,4 +1,5 @@
 import { COMPLETION_POLICY_CODE } from '@heddle/base/vocabulary/completion-policy';
+import { RUN_KINDS_MAX } from '@heddle/base/vocabulary/run';
 import type { NewTask } from '@heddle/base/vocabulary/task';
 import { settingsToColumns } from '@heddle/base/vocabulary/task-fields';
 import type { EdgeRow, SpecRow, SubmissionRows, TaskRow } from '../store/submissions.ts';
@@ -78,21 +79,37 @@ export async function vocabularyOf(
 export class RowBuilder {
   readonly rows: SubmissionRows;
   readonly #vocabulary: Vocabulary;
+  readonly #kinds = new Map<string, number[]>();
 
   constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary;
     this.rows = { workflows: [], tasks: [], specs: [], edges: [], kindIds: [...vocabulary.kinds.values()] };
   }
 
-  addWorkflow(submission: Submission, counts: { tasks: number; ended: number }, linked: boolean): void {
+  /** @param ended those of its tasks that end at once, because a stored parent failed */
+  addWorkflow(submission: Submission, counts: { tasks: number; ended: readonly string[] }, linked: boolean): void {
+    const [failed] = counts.ended;
     this.rows.workflows.push({
       id: submission.workflow_id,
       name: submission.name,
       linked,
       task_count: counts.tasks,
-      remaining: counts.tasks - counts.ended,
+      remaining: counts.tasks - counts.ended.length,
+      ...(failed === undefined ? {} : { failed_task: failed }),
+      kinds: this.kindsOf(submission.workflow_id),
       traceparent: submission.traceparent,
     });
+  }
+
+  /** Kinds of the tasks of a workflow, in their order; the list grows as tasks are added. */
+  kindsOf(workflowId: string): readonly number[] {
+    return this.#kindsOf(workflowId);
+  }
+
+  #kindsOf(workflowId: string): number[] {
+    let kinds = this.#kinds.get(workflowId);
+    if (kinds === undefined) this.#kinds.set(workflowId, (kinds = []));
+    return kinds;
   }
 
   addEdge(edge: EdgeRow): void {
@@ -101,10 +118,13 @@ export class RowBuilder {
 
   /** Omits absent members from the row, which saves parsing. */
   addTask(task: NewTask, workflowId: string, fate: Fate): void {
+    const kindId = this.#vocabulary.kinds.get(task.kind)!;
+    const kinds = this.#kindsOf(workflowId);
+    if (kinds.length < RUN_KINDS_MAX && !kinds.includes(kindId)) kinds.push(kindId);
     const row: TaskRow = {
       id: task.id,
       workflow_id: workflowId,
-      kind_id: this.#vocabulary.kinds.get(task.kind)!,
+      kind_id: kindId,
       name: task.name,
       ...settingsToColumns(task),
     };

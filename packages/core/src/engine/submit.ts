@@ -86,7 +86,7 @@ async function submitPlain(
 function addPlain(builder: RowBuilder, submission: Submission): TaskState[] {
   const { tasks } = submission;
   const linked = tasks.some((task) => task.dependencies.length > 0);
-  builder.addWorkflow(submission, { tasks: tasks.length, ended: 0 }, linked);
+  builder.addWorkflow(submission, { tasks: tasks.length, ended: [] }, linked);
   return tasks.map((task) => {
     const parents = new Map<string, boolean>();
     for (const dependency of task.dependencies) {
@@ -112,7 +112,8 @@ async function submitInTurn(context: EngineContext, submissions: readonly Submis
   const prepared: Prepared[] = [];
   for (const submission of submissions) {
     const vocabulary = await vocabularyOf(context, [submission]);
-    prepared.push({ submission, vocabulary, asked: await probesOf(context, submission.tasks, vocabulary) });
+    const asked = submission.with_duplicates === true ? [] : await probesOf(context, submission.tasks, vocabulary);
+    prepared.push({ submission, vocabulary, asked });
   }
   const lanes = new Set<number>();
   let deliveries = false;
@@ -184,7 +185,7 @@ async function storeDeduplicated(
   const created = builder.rows.tasks.length;
   let now = context.clock.now();
   if (created > 0) {
-    builder.addWorkflow(submission, { tasks: created, ended: ended.length }, linked);
+    builder.addWorkflow(submission, { tasks: created, ended }, linked);
     const stored = await insertSubmissions(tx, builder.rows, context.now());
     now = stored.now;
     if (ended.length > 0) await announceEnded(tx, ended, context.now());

@@ -1,4 +1,6 @@
 import { forgetClaimers } from '../store/claims.ts';
+import { forgetActivity } from '../store/overview/activity.ts';
+import { forgetWorkers } from '../store/overview/workers.ts';
 import { releaseStuck } from '../store/deliveries.ts';
 import { archiveWorkflows, deleteArchived, deleteIdleSlots } from '../store/retention.ts';
 import { forgetIdempotencyKeys } from '../store/submissions.ts';
@@ -89,6 +91,8 @@ export async function retain(context: EngineContext, limit: number): Promise<Ret
   const deleted = await deleteArchived(database, settings.deleteAfterMs, limit, now);
   await forgetIdempotencyKeys(database, now);
   await forgetClaimers(database, now);
+  await forgetActivity(database, now);
+  await forgetWorkers(database, now);
   await deleteIdleSlots(database, IDLE_SLOTS_MAX);
   return { archived, deleted };
 }

@@ -1,5 +1,4 @@
-import { LINE_CHARS_MAX, type LogChunk, type LogPage } from '@heddle/base/vocabulary/task-log';
-import { HeddleError } from '@heddle/base/errors';
+import type { LogChunk, LogPage } from '@heddle/base/vocabulary/task-log';
 import { appendChunks, findLatestLine, readLines } from '../store/task-logs.ts';
 import type { EngineContext } from './context.ts';
 
@@ -18,14 +17,7 @@ export interface LogQuery {
 
 /** Stores what attempts logged; a chunk may come again. Chunks of unknown tasks are ignored. */
 export async function appendLogs({ database }: EngineContext, chunks: readonly LogChunk[]): Promise<void> {
-  for (const chunk of chunks) {
-    if (chunk.lines.some(({ text }) => text.length > LINE_CHARS_MAX || text.includes('\n'))) {
-      throw new HeddleError('VALIDATION_FAILED', undefined, {
-        details: [`lines: each must be one line of at most ${LINE_CHARS_MAX} characters`],
-      });
-    }
-  }
-  const filled = chunks.filter(({ lines }) => lines.length > 0);
+  const filled = chunks.filter(({ lines }) => lines > 0);
   if (filled.length > 0) await appendChunks(database, filled);
 }
 

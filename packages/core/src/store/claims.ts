@@ -57,12 +57,12 @@ const CLAIM: ClaimStatement = {
 
 /** The settle runs before the claim, as the outer side of the join. Claimed kinds are locked before their tasks. */
 const settleAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with settled as materialized (
-      select ${SETTLE_REPORTS} as moved from lock_kinds($11::integer[]))
+      select ${SETTLE_REPORTS} as moved from lock_kinds($15::integer[]))
     select s.moved, ${noTask}
     from settled s
     union all
     select null, ${columns}
-    from ${from("settled s cross join lateral claim($11::integer[], $12, $13, 'run', $14, $15, $8) c")}`;
+    from ${from("settled s cross join lateral claim($15::integer[], $16, $17, 'run', $18, $19, $8) c")}`;
 
 const SETTLE_AND_CLAIM: ClaimStatement = {
   plain: statement('tasks.settle_and_claim', settleAndClaimText(PLAIN)),
@@ -114,7 +114,7 @@ const QUEUE_HOLDER = 'queue of ';
 
 const FIND_HOLDERS: Statement = {
   name: 'tasks.find_holders',
-  text: `select t.id as task_id, t.attempt, l.holder, t.starts_by_webhook, k.name as kind,
+  text: `select t.id as task_id, t.attempt, l.holder, t.starts_by_webhook, t.secrets_sent, k.name as kind,
       coalesce(starts_with(l.holder, $2), false) as from_queue
     from task t join kind k on k.id = t.kind_id left join lease l on l.id = t.lease_id where t.id = any($1::uuid[])`,
 };
@@ -284,6 +284,8 @@ export interface HolderRow {
   holder: string | null;
   starts_by_webhook: boolean;
   kind: string;
+  /** Whether secrets were sent to a worker of the task. */
+  secrets_sent: boolean;
   from_queue: boolean;
 }
 

@@ -23,14 +23,40 @@ const SETTLE: Statement = {
   text: `select settle_deliveries($1::jsonb, $2, $3) as moved`,
 };
 
-const LIST: Statement = {
-  name: 'deliveries.list',
-  text: `select id, task_id, workflow_id, attempt, trigger, ordinal, origin, action, tries, first_try_at, traceparent,
-      idempotency_key, state, next_try_at, last_status, last_error, created_at, delivered_at
-    from delivery
-    where ($1::text is null or state = $1) and ($2::uuid is null or task_id = $2)
-    order by created_at desc, id desc limit $3 offset $4`,
-};
+/** Conditions of a list: only those in use are in its statement, so that each can use its index. */
+const FILTERS = {
+  state: (parameter: string) => `state = ${parameter}`,
+  task_id: (parameter: string) => `task_id = ${parameter}::uuid`,
+  after: (parameter: string) =>
+    `(created_at, id) < (select a.created_at, a.id from delivery a where a.id = ${parameter}::uuid)`,
+} as const;
+
+type Filter = keyof typeof FILTERS;
+
+/** Deliveries of which those to an origin are picked: no index serves it, since each would cost every try. */
+const EXAMINED_MAX = 20_000;
+
+/** @param isDead the index of dead deliveries needs a literal */
+function latestDeliveries(present: readonly Filter[], isDead: boolean): string {
+  const conditions = present.map((filter, index) => FILTERS[filter](`$${index + 4}`));
+  if (isDead) conditions.push("state = 'dead'");
+  return `select * from delivery ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
+    order by created_at desc, id desc`;
+}
+
+const listStatement = (family: string, present: readonly Filter[], isDead: boolean): Statement => ({
+  name: [family, ...present, ...(isDead ? ['dead'] : [])].join('.'),
+  text: `select d.id, d.task_id, d.workflow_id, d.attempt, d.trigger, d.ordinal, d.origin, d.action, d.tries,
+      d.first_try_at, d.traceparent, d.idempotency_key, d.state, d.next_try_at, d.last_status, d.last_error,
+      d.created_at, d.delivered_at, t.name as task_name, k.name as task_kind
+    from (select l.* from (${latestDeliveries(present, isDead)} limit ${EXAMINED_MAX} + $2) l
+      where $3::text is null or l.origin = $3 order by l.created_at desc, l.id desc limit $1 offset $2) d
+    left join lateral (select t.name, t.kind_id from task_all t where t.id = d.task_id limit 1) t on true
+    left join kind k on k.id = t.kind_id
+    order by d.created_at desc, d.id desc`,
+});
+
+const EXISTS: Statement = { name: 'deliveries.exists', text: `select 1 as found from delivery where id = $1` };
 
 const REPLAY: Statement = {
   name: 'deliveries.replay',
@@ -73,6 +99,9 @@ export interface DeliveryRecordRow extends DeliveryRow {
   last_error: string | null;
   created_at: number;
   delivered_at: number | null;
+  /** Null for a delivery about a workflow. */
+  task_name: string | null;
+  task_kind: string | null;
 }
 
 export interface DeliveryClaim {
@@ -145,11 +174,27 @@ export async function settleTries(
   return row!.moved;
 }
 
-export function findDeliveries(
-  queryable: Queryable,
-  filter: { state?: string | undefined; task_id?: string | undefined; limit: number; offset: number },
-): Promise<DeliveryRecordRow[]> {
-  return queryable.query(LIST, [filter.state ?? null, filter.task_id ?? null, filter.limit, filter.offset]);
+export interface DeliveryListFilter {
+  state?: string | undefined;
+  task_id?: string | undefined;
+  origin?: string | undefined;
+  /** Deliveries older than this one. */
+  after?: string | undefined;
+  limit: number;
+  offset: number;
+}
+
+export function findDeliveries(queryable: Queryable, filter: DeliveryListFilter): Promise<DeliveryRecordRow[]> {
+  const isDead = filter.state === 'dead';
+  const present = (Object.keys(FILTERS) as Filter[]).filter((name) => {
+    return filter[name] !== undefined && !(isDead && name === 'state');
+  });
+  const values = [filter.limit, filter.offset, filter.origin ?? null, ...present.map((name) => filter[name])];
+  return queryable.query(listStatement('deliveries.list', present, isDead), values);
+}
+
+export async function deliveryExists(queryable: Queryable, id: string): Promise<boolean> {
+  return (await queryable.query(EXISTS, [id])).length > 0;
 }
 
 /** Makes dead deliveries due again, except starts whose attempt has ended. Returns their number. */

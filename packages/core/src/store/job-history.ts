@@ -59,7 +59,7 @@ const NEXT_QUEUED: Statement = {
   name: 'job_history.next_queued',
   text: `select distinct on (h.job_id) h.id, h.job_id, j.name as job_name
     from recon.job_history h join recon.jobs j on j.id = h.job_id
-    where h.job_id = any($1::uuid[]) and h.state = 'Queued' and (not j.paused or h.trigger = 'manual')
+    where h.job_id = any($1::uuid[]) and h.state = 'Queued' and (not j.paused or h.trigger <> 'schedule')
       and (j.overlap = 'allow' or not exists (
         select from recon.job_history r where r.job_id = h.job_id and r.completed_at is null and r.state = 'Running'))
     order by h.job_id, h.scheduled_for, h.id`,
@@ -88,6 +88,18 @@ const LIST: Statement = {
   text: `select ${COLUMNS} from recon.job_history
     where job_id = $1 and ($2::text is null or state = $2)
     order by scheduled_for desc, id desc limit $3 offset $4`,
+};
+
+/** The runs of all jobs in a range, at most `$4` of each. */
+const BETWEEN: Statement = {
+  name: 'job_history.between',
+  text: `select j.name as job_name, ${COLUMNS.split(', ')
+    .map((column) => `h.${column}`)
+    .join(', ')}, count(*) over () as total
+    from recon.jobs j cross join lateral (
+      select * from recon.job_history o where o.job_id = j.id and o.scheduled_for between $1 and $2
+      order by o.scheduled_for limit $4) h
+    order by h.scheduled_for, h.id limit $3`,
 };
 
 const LAST: Statement = {
@@ -163,6 +175,24 @@ export async function insertRuns(tx: Queryable, runs: readonly NewRun[], now: nu
   const rows = runs.map((run) => ({ ...run, scheduled_for: time(run.scheduled_for) }));
   const stored = await tx.query<{ id: string }>(INSERT, [JSON.stringify(rows), time(now)]);
   return new Set(stored.map(({ id }) => id));
+}
+
+/** More than a history keeps; open runs are kept beyond that. */
+const OF_ONE_JOB_MAX = 5000;
+
+/** Returns the first runs in a range, oldest first, and the number of all. */
+export async function listRunsBetween(
+  queryable: Queryable,
+  { since, until }: { since: number; until: number },
+  limit: number,
+): Promise<{ runs: { job_name: string; run: JobRun }[]; total: number }> {
+  const rows = await queryable.query<JobRun & { job_name: string; total: number }>(BETWEEN, [
+    time(since),
+    time(until),
+    limit,
+    OF_ONE_JOB_MAX,
+  ]);
+  return { runs: rows.map(({ job_name, total: _, ...run }) => ({ job_name, run })), total: rows[0]?.total ?? 0 };
 }
 
 /** Returns the jobs of these runs. */

@@ -28,6 +28,11 @@ const LIST: Statement = {
   text: `select ${COLUMNS} from recon.jobs where $1::boolean is null or paused = $1 order by name limit $2 offset $3`,
 };
 
+const LIST_SCHEDULED: Statement = {
+  name: 'jobs.list_scheduled',
+  text: `select ${COLUMNS} from recon.jobs where next_run_at is not null order by name limit $1`,
+};
+
 const LOCK: Statement = {
   name: 'jobs.lock',
   text: `select ${COLUMNS}, workflow from recon.jobs where id = $1::uuid or name = $2 for update`,
@@ -131,6 +136,11 @@ export function listJobs(
   page: { paused: boolean | null; offset: number; limit: number },
 ): Promise<Job[]> {
   return queryable.query<Job>(LIST, [page.paused, page.limit, page.offset]);
+}
+
+/** Returns jobs that will start something, by name. */
+export function listScheduledJobs(queryable: Queryable, limit: number): Promise<Job[]> {
+  return queryable.query<Job>(LIST_SCHEDULED, [limit]);
 }
 
 /** Locks the job until the transaction ends, waiting for processes that change or start it. */

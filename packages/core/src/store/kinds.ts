@@ -15,6 +15,8 @@ const NAME_KINDS: Statement = {
   text: `select id, name from kind where id = any($1::integer[])`,
 };
 
+const FIND_KIND: Statement = { name: 'kinds.find_one', text: `select id from kind where name = $1` };
+
 const FIND_KINDS_LIKE: Statement = {
   name: 'kinds.find_like',
   text: `select id, name from kind where position(lower($1) in lower(name)) > 0`,
@@ -40,6 +42,11 @@ const REGISTER_DEDUPE_SHAPE: Statement = {
 interface KindRow {
   id: number;
   name: string;
+}
+
+/** Returns the id of a kind; null if no task ever had it. */
+export async function findKind(queryable: Queryable, name: string): Promise<number | null> {
+  return (await queryable.query<{ id: number }>(FIND_KIND, [name]))[0]?.id ?? null;
 }
 
 /** Which of the kinds a worker has ever asked for, and other kinds that workers asked for. */

@@ -105,6 +105,11 @@ begin
   end loop;
 end $$`;
 
+const HAS_BACKFILL = `select to_regprocedure('heddle.backfill_runs(integer)') is not null as exists`;
+const BACKFILL = 'select heddle.backfill_runs($1) as runs';
+/** Tasks that one transaction counts, about: some 100 ms. */
+const BACKFILL_TASKS = 50_000;
+
 const CURRENT_VERSION: Statement = {
   name: 'schema_version',
   text: 'select coalesce(max(version), 0) as version from heddle.schema_migration',
@@ -136,6 +141,7 @@ export async function migrate({ url, directory = SQL_DIRECTORY, log }: MigrateOp
       });
       const applied = await applyPending(client, migrations, from, log);
       const functionsReplaced = await replaceFunctions(client, functions, log);
+      await backfill(client, log);
       return { from, to: migrations.at(-1)?.version ?? 0, applied, functionsReplaced };
     } finally {
       await client.end().catch(() => undefined);
@@ -286,6 +292,22 @@ async function replaceFunctions(client: Client, files: readonly SqlFile[], log: 
   });
   if (replaced) log?.info({ files: files.length }, 'database functions replaced');
   return replaced;
+}
+
+/** Counts the tasks of runs from before their counts were kept: in transactions of bounded size, beside running servers. */
+async function backfill(client: Client, log: Logger | undefined): Promise<void> {
+  const { rows } = await client.query<{ exists: boolean }>(HAS_BACKFILL);
+  if (rows[0]?.exists !== true) return;
+  let counted = 0;
+  for (;;) {
+    const runs = await inTransaction(client, async () => {
+      const answer = await client.query<{ runs: number }>(BACKFILL, [BACKFILL_TASKS]);
+      return answer.rows[0]!.runs;
+    });
+    if (runs === 0) break;
+    counted += runs;
+    log?.info({ runs: counted }, 'counting the tasks of existing runs');
+  }
 }
 
 async function checkFunctions(client: Client, files: readonly SqlFile[]): Promise<void> {

@@ -3,6 +3,8 @@ import type { Queryable, Statement } from './database.ts';
 /** A stored secret. Times are milliseconds since the epoch. */
 export interface NamedSecretRow {
   name: string;
+  /** Number of its value; another value has another number. */
+  version: number;
   key_id: string;
   sealed: Uint8Array;
   grants: readonly string[];
@@ -10,15 +12,11 @@ export interface NamedSecretRow {
   updated_at: number;
 }
 
-const COLUMNS = 'name, key_id, sealed, grants, created_at, updated_at';
+const COLUMNS = 'name, version, key_id, sealed, grants, created_at, updated_at';
 
 const PUT: Statement = {
   name: 'named_secrets.put',
-  text: `insert into named_secret (name, key_id, sealed, grants, created_at, updated_at)
-    values ($1, $2, $3, $4::text[], $5, $5)
-    on conflict (name) do update set key_id = excluded.key_id, sealed = excluded.sealed, grants = excluded.grants,
-      updated_at = excluded.updated_at
-    returning ${COLUMNS}`,
+  text: `select ${COLUMNS} from put_named_secret($1, $2, $3, $4::text[], $5)`,
 };
 const FIND: Statement = {
   name: 'named_secrets.find',
@@ -27,7 +25,17 @@ const FIND: Statement = {
 const LIST: Statement = { name: 'named_secrets.list', text: `select ${COLUMNS} from named_secret order by name` };
 const REMOVE: Statement = {
   name: 'named_secrets.remove',
-  text: `delete from named_secret where name = $1 returning name`,
+  text: `with removed as (delete from named_secret where name = $1 returning *)
+    insert into retired_secret (version, name, key_id, sealed, grants, retired_at)
+    select r.version, r.name, r.key_id, r.sealed, r.grants, $2 from removed r returning name`,
+};
+const LIST_RETIRED: Statement = {
+  name: 'named_secrets.list_retired',
+  text: `select name, version, key_id, sealed, grants from retired_secret where key_id <> $1 order by version`,
+};
+const RESEAL_RETIRED: Statement = {
+  name: 'named_secrets.reseal_retired',
+  text: `update retired_secret set key_id = $2, sealed = $3 where version = $1`,
 };
 // What was set meanwhile is under the new key already.
 const RESEAL: Statement = {
@@ -54,8 +62,24 @@ export function listNamedSecrets(queryable: Queryable): Promise<NamedSecretRow[]
 }
 
 /** Returns whether it existed. */
-export async function removeNamedSecret(queryable: Queryable, name: string): Promise<boolean> {
-  return (await queryable.query(REMOVE, [name])).length > 0;
+export async function removeNamedSecret(queryable: Queryable, name: string, now: string): Promise<boolean> {
+  return (await queryable.query(REMOVE, [name, now])).length > 0;
+}
+
+/** A former value of a secret. */
+export type RetiredSecretRow = Omit<NamedSecretRow, 'created_at' | 'updated_at'>;
+
+/** Returns those that were encrypted with another key. */
+export function listRetiredSecrets(queryable: Queryable, keyId: string): Promise<RetiredSecretRow[]> {
+  return queryable.query<RetiredSecretRow>(LIST_RETIRED, [keyId]);
+}
+
+export async function resealRetiredSecret(
+  queryable: Queryable,
+  version: number,
+  fresh: { key_id: string; sealed: Uint8Array },
+): Promise<void> {
+  await queryable.query(RESEAL_RETIRED, [version, fresh.key_id, Buffer.from(fresh.sealed)]);
 }
 
 /** Replaces a sealed value unless it was changed since; returns whether it did. */

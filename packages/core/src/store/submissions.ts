@@ -133,6 +133,10 @@ export interface WorkflowRow {
   linked: boolean;
   task_count: number;
   remaining: number;
+  /** First of its tasks that ended already, for they failed. */
+  failed_task?: string;
+  /** Of its tasks, at most RUN_KINDS_MAX. */
+  kinds: readonly number[];
   traceparent: string | null;
 }
 

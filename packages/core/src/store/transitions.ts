@@ -1,9 +1,12 @@
+import type { JsonObject } from '@heddle/base/json';
 import type { Queryable, Statement } from './database.ts';
 import { withCodes } from './sql-names.ts';
 import type { TracedAttempt } from './traces.ts';
 
 /** Result of a transition; absent members mean "none". Kinds and lanes are ids. */
 export interface Moved {
+  /** Nothing moved: secrets were sent for a task that is not among the redacted ones. */
+  unredacted?: boolean;
   /** A code for each id, in order; null if all were applied. */
   codes?: number[] | null;
   /** The state of each id, in order. */
@@ -49,13 +52,14 @@ interface MovedRow {
 
 /** The call of a statement that settles reports, whose first parameters are `settleValues`; `$8` is the time. */
 export const SETTLE_REPORTS = `settle_reports(
-      row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[])::reports, $7, $8, $9, $10)`;
+      row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $11::uuid[], null, $13::uuid[])::reports,
+      $7, $8, $9, $10, $12, $14::integer[])`;
 
 const SETTLE: Statement = { name: 'tasks.settle', text: `select ${SETTLE_REPORTS} as moved` };
 
 const UPDATE: Statement = {
   name: 'tasks.update',
-  text: `select update_tasks($1::uuid[], $2::integer[], $3::jsonb, $4) as moved`,
+  text: `select update_tasks($1::uuid[], $2::integer[], $3::jsonb, $4::uuid[], $5) as moved`,
 };
 
 const ADD_PROGRESS: Statement = {
@@ -69,6 +73,11 @@ const RESUME: Statement = { name: 'tasks.resume', text: `select resume_tasks($1:
 const RELEASE_CANCELED: Statement = {
   name: 'tasks.release_canceled',
   text: `select release_tasks($1::uuid[]) as moved`,
+};
+const RETRY_AFTER: Statement = { name: 'tasks.retry_after', text: `select retry_after($1::uuid[], $2) as moved` };
+const REPLACE_INPUTS: Statement = {
+  name: 'tasks.replace_inputs',
+  text: `select replace_inputs($1::jsonb, $2) as lanes`,
 };
 const RETRY: Statement = { name: 'tasks.retry', text: `select retry_tasks($1::uuid[], $2) as moved` };
 
@@ -110,6 +119,15 @@ async function first(queryable: Queryable, statement: Statement, values: readonl
   return row!.moved;
 }
 
+/** The logs of attempts that end together, in one value. */
+export interface LogPack {
+  data: Buffer;
+  /** The tasks whose logs it has; null: those of all reports. */
+  tasks: readonly string[] | null;
+  /** The number of lines of each. */
+  lines: readonly number[];
+}
+
 export interface SettleInput {
   ids: readonly string[];
   attempts: readonly (number | null)[];
@@ -125,10 +143,15 @@ export interface SettleInput {
   results: string | null;
   /** Notices of succeeded tasks as write_task_notices takes them, as a JSON string; or null. */
   notices: string | null;
+  /** Tasks that secrets may have been sent for; null: any. */
+  redacted: readonly string[] | null;
+  /** Logs that come with the reports; or null. */
+  logs: LogPack | null;
 }
 
-/** Values of `$1` to `$10` of SETTLE_REPORTS. */
+/** Values of `$1` to `$14` of SETTLE_REPORTS. */
 export function settleValues(input: SettleInput): unknown[] {
+  const { logs } = input;
   const reasons = input.reasons.some((reason) => reason !== null) ? input.reasons : null;
   return [
     uuidArray(input.ids),
@@ -141,6 +164,10 @@ export function settleValues(input: SettleInput): unknown[] {
     input.now,
     input.results,
     input.notices,
+    input.redacted === null ? null : uuidArray(input.redacted),
+    logs === null ? null : logs.data,
+    logs === null || logs.tasks === null ? null : uuidArray(logs.tasks),
+    logs === null ? null : numberArray(logs.lines),
   ];
 }
 
@@ -153,9 +180,10 @@ export function updateTasks(
   ids: readonly string[],
   attempts: readonly (number | null)[],
   extras: string,
+  redacted: readonly string[],
   now: string | null,
 ): Promise<Moved> {
-  return first(queryable, UPDATE, [uuidArray(ids), numberArray(attempts), extras, now]);
+  return first(queryable, UPDATE, [uuidArray(ids), numberArray(attempts), extras, uuidArray(redacted), now]);
 }
 
 export function addProgress(
@@ -201,6 +229,33 @@ export function releaseTasks(queryable: Queryable, ids: readonly string[]): Prom
 export async function retryTasks(queryable: Queryable, ids: readonly string[], now: string | null): Promise<Moved> {
   await queryable.query(UNARCHIVE, [uuidArray(ids)]);
   return first(queryable, RETRY, [uuidArray(ids), now]);
+}
+
+/** Reopens tasks with everything after them, also what succeeded; archived workflows are restored first. */
+export async function retryTasksAfter(
+  queryable: Queryable,
+  ids: readonly string[],
+  now: string | null,
+): Promise<Moved & { obstacle: string | null }> {
+  await queryable.query(UNARCHIVE, [uuidArray(ids)]);
+  return (await first(queryable, RETRY_AFTER, [uuidArray(ids), now])) as Moved & { obstacle: string | null };
+}
+
+/** An input for a task that has not started, with what its expressions read. */
+export interface InputRow {
+  id: string;
+  input: JsonObject;
+  reads: { nodes: Record<string, string>; data: readonly string[] } | null;
+}
+
+/** Returns the lanes where tasks became ready. */
+export async function replaceInputs(
+  queryable: Queryable,
+  rows: readonly InputRow[],
+  now: string | null,
+): Promise<number[]> {
+  const [row] = await queryable.query<{ lanes: number[] }>(REPLACE_INPUTS, [JSON.stringify(rows), now]);
+  return row!.lanes;
 }
 
 export async function findOpenTasks(queryable: Queryable, workflowId: string): Promise<string[]> {

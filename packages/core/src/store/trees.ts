@@ -78,8 +78,8 @@ export interface NodeRows {
   specs: SpecRow[];
   /** Existing containers that get children. */
   parents: { id: string; children: number; disabled: number }[];
-  /** Tasks added to workflows, `open` of them not ended. */
-  counts: { workflow_id: string; tasks: number; open: number }[];
+  /** Tasks added to workflows, `open` of them not ended, and their kinds, at most RUN_KINDS_MAX. */
+  counts: { workflow_id: string; tasks: number; open: number; kinds: readonly number[] }[];
   /** Nodes created by generator attempts. */
   generators: { task_id: string; attempt: number; created: number }[];
   container_generators: [generator: string, container: string][];

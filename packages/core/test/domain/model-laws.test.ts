@@ -34,7 +34,7 @@ function everyLane(model: Model): string[] {
 
 law('a terminal task changes by nothing but the operator’s retry', SIZE, (scenario) => {
   playOnModel(scenario, (before, event, { model }) => {
-    if (event.type === 'retry') return;
+    if (event.type === 'retry' || event.type === 'retry_after') return;
     for (const [id, task] of before.tasks) {
       if (!isTerminal(task.state)) continue;
       const { state, attempt, metadata, success_count, failure_count, failed_by } = model.tasks.get(id)!;
@@ -147,7 +147,9 @@ law('a pause loses nothing: after the resume all is as before, with the clocks m
 });
 
 law('parents that end during a pause count at the resume', { tasks: 20, commands: 20, workflows: 1 }, (scenario) => {
-  const commands = scenario.commands.filter(({ type }) => !['pause', 'resume', 'retry', 'cancel'].includes(type));
+  const commands = scenario.commands.filter(
+    ({ type }) => !['pause', 'resume', 'retry', 'retry_after', 'cancel'].includes(type),
+  );
   const { model: before, now } = playOnModel({ ...scenario, commands });
   const waiting = [...before.tasks.values()]
     .filter((task) => task.state === 'waiting')
@@ -166,7 +168,7 @@ law('parents that end during a pause count at the resume', { tasks: 20, commands
 });
 
 law('the operator’s retry takes back what one failure did', { ...SIZE, storedParents: false }, (scenario) => {
-  const commands = scenario.commands.filter(({ type }) => !['pause', 'retry'].includes(type));
+  const commands = scenario.commands.filter(({ type }) => !['pause', 'retry', 'retry_after'].includes(type));
   const { model: before, now } = playOnModel({ ...scenario, commands });
   for (const [id, task] of before.tasks) {
     if (isTerminal(task.state)) continue;

@@ -38,7 +38,7 @@ function stateLines(model: Model): string[] {
 }
 
 function isRetry(event: ModelEvent): boolean {
-  return event.type === 'retry' || event.type === 'retry_workflow';
+  return event.type === 'retry' || event.type === 'retry_after' || event.type === 'retry_workflow';
 }
 
 /** At work, or about to be. */

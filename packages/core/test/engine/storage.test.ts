@@ -12,6 +12,11 @@ const UPDATES: Statement = {
   text: `select n_tup_upd as updates, n_tup_hot_upd as hot from pg_stat_user_tables where relname = 'task'`,
 };
 
+const UPDATES_OF_RUNS: Statement = {
+  name: 'test.updates_of_runs',
+  text: UPDATES.text.replace("'task'", "'workflow'"),
+};
+
 const SCANS: Statement = {
   name: 'test.scans',
   text: `select coalesce(sum(seq_tup_read), 0)::bigint as rows_read,
@@ -46,6 +51,30 @@ test('at least 95 % of the updates of tasks are heap-only', async () => {
     return answer.updates >= 10_000 && answer;
   }, 'the statistics of all connections have arrived');
   assert.ok(hot / updates >= 0.95, `${hot} of ${updates} updates were heap-only`);
+});
+
+test('the counts of a run are updated heap-only, whether its tasks succeed or fail', async () => {
+  const { engine, database } = await newBench();
+  await submitTasks(
+    engine,
+    Array.from({ length: 2_000 }, () => newTask()),
+  );
+  for (let n = 0; n < 200; n += 1) {
+    const claimed = await claimKind(engine, 'work', 10);
+    await engine.report(
+      claimed.map((task, index) => ({
+        task_id: task.id,
+        attempt: task.attempt,
+        outcome: index % 5 === 0 ? ('failed' as const) : ('succeeded' as const),
+      })),
+    );
+  }
+  const { updates, hot } = await eventually(async () => {
+    const answer = await statistic<{ updates: number; hot: number }>(database, UPDATES_OF_RUNS);
+    return answer.updates >= 200 && answer;
+  }, 'the statistics of all connections have arrived');
+  // The first failure and the end change what lists filter by.
+  assert.ok(hot >= updates - 5, `${hot} of ${updates} updates were heap-only`);
 });
 
 test('claims and reports read no table as a whole, also where the statistics know nothing of passing states', async () => {

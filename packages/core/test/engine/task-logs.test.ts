@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type { LogChunk, LogLine, LogPage } from '@heddle/base/vocabulary/task-log';
 import type { Statement } from '../../src/store/database.ts';
 import { VirtualClock } from '@heddle/base/clock';
+import { encodeLines } from '@heddle/base/log-lines';
 import { newId } from '@heddle/base/random';
 import { claimKind, newBench, newTask, submitTasks, succeed, type Bench } from '@heddle/test-support/engine/fixture';
 
@@ -25,7 +26,7 @@ async function claimed(bench: Bench): Promise<string> {
 }
 
 const chunk = (task_id: string, first_line: number, lines: readonly LogLine[], attempt = 1): LogChunk => {
-  return { task_id, attempt, first_line, lines };
+  return { task_id, attempt, first_line, ...encodeLines(lines) };
 };
 
 async function readAll({ engine }: Bench, id: string, attempt: number | null = null): Promise<LogPage['lines']> {
@@ -163,11 +164,9 @@ describe('the log of a task', { concurrency: false }, () => {
     assert.equal((await readAll(bench, id)).length, 0);
   });
 
-  test('does not accept a line that is none', async () => {
-    const bench = await newBench();
-    const id = await claimed(bench);
+  test('does not accept a line that is none', () => {
     for (const text of ['two\nlines', 'x'.repeat(8_193)]) {
-      await assert.rejects(bench.engine.appendLogs([chunk(id, 0, [line(text)])]), { code: 'VALIDATION_FAILED' });
+      assert.throws(() => chunk(newId(), 0, [line(text)]), { code: 'VALIDATION_FAILED' });
     }
   });
 });

@@ -5,7 +5,7 @@ import { delimiter, dirname } from 'node:path';
 import type { Clock } from '@heddle/base/clock';
 
 /** World-writable directories. */
-const SHARED = ['/tmp', '/var/tmp', '/dev/shm'] as const;
+export const SHARED = ['/tmp', '/var/tmp', '/dev/shm'] as const;
 /** Working directory of a process with private directories. */
 const PRIVATE_HOME = '/tmp';
 

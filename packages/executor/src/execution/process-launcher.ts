@@ -1,10 +1,10 @@
 import { chownSync, mkdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Tier } from '../protocol/messages.ts';
 import type { ControlGroup, ControlGroups } from './control-groups.ts';
 import { childOf, onlyChildOf } from './child-processes.ts';
+import { removeTree } from './directory-tree.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
 import { limitedBy, nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';
@@ -61,7 +61,7 @@ export class ProcessLauncher implements Launcher {
       const launch = { ...this.#launch(slot, memoryMb, directory, marker), behind };
       worker = new WorkerProcess(await starter.start(launch), PIPES_CLOSE_MS, settings.clock);
     } catch (error) {
-      if (directory !== null) await rm(directory, { recursive: true, force: true }).catch(() => undefined);
+      if (directory !== null) await removeTree(directory).catch(() => undefined);
       await releaseFailedStart(slot, group);
       throw error;
     }
@@ -144,7 +144,7 @@ export class ProcessLauncher implements Launcher {
       group?.kill();
       await sweepProcesses(() => leftOf(slot, marker, group), settings.clock);
       await worker.ended;
-      if (directory !== null) await rm(directory, { recursive: true, force: true, maxRetries: 3 });
+      if (directory !== null) await removeTree(directory);
       await group?.remove();
     } catch (error) {
       settings.log.error({ err: error, slot: slot.index }, 'could not clean up after a task');

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { readlinkSync, statSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, parse, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 
 import { WARM_UP } from './child/package-name.ts';
+import { removeTree } from './directory-tree.ts';
 import type { EventCode } from './port.ts';
 
 /** What events import. */
@@ -89,7 +90,7 @@ export class Stage {
     const [key, place] = oldest;
     this.#places.delete(key);
     const removeCopy = async (path: string): Promise<void> => {
-      if (path.startsWith(this.directory)) await rm(path, { recursive: true, force: true });
+      if (path.startsWith(this.directory)) await removeTree(path);
     };
     void place.then(removeCopy).catch(() => undefined);
   }
@@ -102,7 +103,7 @@ export class Stage {
   }
 
   async remove(): Promise<void> {
-    await rm(this.directory, { recursive: true, force: true, maxRetries: 3 });
+    await removeTree(this.directory);
   }
 }
 
@@ -180,7 +181,7 @@ export async function clearStale(parent: string, prefix: string): Promise<void> 
   for (const name of await readdir(parent)) {
     const pid = pattern.exec(basename(name))?.[1];
     if (pid === undefined || isAlive(Number(pid))) continue;
-    await rm(join(parent, name), { recursive: true, force: true }).catch(() => undefined);
+    await removeTree(join(parent, name)).catch(() => undefined);
   }
 }
 

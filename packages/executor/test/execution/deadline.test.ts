@@ -7,7 +7,7 @@ import type { Tier } from '../../src/protocol/messages.ts';
 import { type Clock, systemClock } from '@heddle/base/clock';
 import { eventually } from '@heddle/test-support/eventually';
 import { AttackCode, run, tryTier } from '../support/execution/fixture.ts';
-import { tasksOf } from '../support/execution/traces.ts';
+import { tasksOf } from '@heddle/test-support/executor/execution/traces';
 
 /** Unique durations, so that these timers can be identified. */
 const TIMEOUT_MS = 86_399_001;

@@ -7,7 +7,7 @@ import { PrivateTmp } from '../../src/execution/private-tmp.ts';
 import { systemClock } from '@heddle/base/clock';
 import { type Logger, silentLogger } from '@heddle/base/log';
 import { AttackCode, resultOf, run, tryTier, type TierChanges } from '../support/execution/fixture.ts';
-import { countMounts } from '../support/execution/traces.ts';
+import { countMounts } from '@heddle/test-support/executor/execution/traces';
 
 const MIB = 1024 * 1024;
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];

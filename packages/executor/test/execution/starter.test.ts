@@ -14,7 +14,7 @@ import { WorkerProcess } from '../../src/execution/worker-process.ts';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
-import { childrenOf } from '../support/execution/traces.ts';
+import { childrenOf } from '@heddle/test-support/executor/execution/traces';
 
 async function opened(t: TestContext): Promise<{ starter: Starter; stage: Stage }> {
   const stage = await Stage.make(tmpdir());

@@ -14,7 +14,7 @@ import { type Clock, systemClock } from '@heddle/base/clock';
 import { type Logger, silentLogger } from '@heddle/base/log';
 import { eventually } from '@heddle/test-support/eventually';
 import { AttackCode, resultOf, run, type RunChanges, tierOptions, tryTier } from '../support/execution/fixture.ts';
-import { childrenOf, isStarter, processesOfTasks } from '../support/execution/traces.ts';
+import { childrenOf, isStarter, processesOfTasks } from '@heddle/test-support/executor/execution/traces';
 
 /** Environment variables visible to tasks; bubblewrap adds `PWD`. */
 const SEEN: Readonly<Record<string, readonly string[]>> = {

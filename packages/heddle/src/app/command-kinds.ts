@@ -30,20 +30,13 @@ export interface CommandKindsOptions {
 
 /** Returns the kind that runs programs, if any isolation is enabled. What runs them is opened by the first command. */
 export function commandKinds({ settings, jailByDefault, clock, log, stopping }: CommandKindsOptions): KindDefinition[] {
-  if (settings.commands.includes('off')) return [];
-  const given = settings.commands as readonly CommandTier[];
-  const tiers = given.length === 0 && jailByDefault && hasBubblewrap() ? (['jail'] as const) : given;
+  const tiers = commandTiersOf(settings, jailByDefault);
   if (tiers.length === 0) return [];
   const opened = new Map<CommandTier, Promise<CommandRunner>>();
   const open = (tier: CommandTier): Promise<CommandRunner> => {
     const known = opened.get(tier);
     if (known !== undefined) return known;
-    const diskBytes = settings.commandDiskMb * MIB;
-    const options = { clock, log, directory: tmpdir(), diskBytes };
-    const runner =
-      tier === 'container'
-        ? openContainerRunner({ ...options, container: containerOf(settings) })
-        : openRunner(tier, { ...options, processors: settings.commandProcessors });
+    const runner = openCommandRunner(tier, settings, { clock, log });
     opened.set(tier, runner);
     // Another attempt may find that the administrator has installed what was missing.
     runner.catch(() => opened.delete(tier));
@@ -71,6 +64,28 @@ export function commandKinds({ settings, jailByDefault, clock, log, stopping }: 
       clock,
     }),
   ];
+}
+
+/** @throws HeddleError VALIDATION_FAILED if the machine does not support the tier */
+export function openCommandRunner(
+  tier: CommandTier,
+  settings: SettingValues,
+  parts: Pick<CommandKindsOptions, 'clock' | 'log'>,
+): Promise<CommandRunner> {
+  const options = { ...parts, directory: tmpdir(), diskBytes: settings.commandDiskMb * MIB };
+  return tier === 'container'
+    ? openContainerRunner({ ...options, container: containerOf(settings) })
+    : openRunner(tier, { ...options, processors: settings.commandProcessors });
+}
+
+/**
+ * Returns how commands may be isolated; empty: they are off.
+ * @param jailByDefault whether they run in a jail although the settings enable nothing
+ */
+export function commandTiersOf({ commands }: SettingValues, jailByDefault: boolean): readonly CommandTier[] {
+  if (commands.includes('off')) return [];
+  if (commands.length === 0 && jailByDefault && hasBubblewrap()) return ['jail'];
+  return commands as readonly CommandTier[];
 }
 
 function containerOf({ commandEngine, commandParameters, commandProcessors: cpus }: SettingValues): ContainerOptions {

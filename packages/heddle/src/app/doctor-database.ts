@@ -8,6 +8,7 @@ import { TokenStore } from '@heddle/core/store/tokens';
 import { oldestSnapshot } from '@heddle/core/store/upkeep';
 import { fail, ok, warn, type Check } from './check.ts';
 import { openSmall, requireReachable } from './database-access.ts';
+import { checkSecretKeys } from './doctor-secrets.ts';
 import type { RunningDatabase } from './embedded.ts';
 import { schemaState } from './schema-state.ts';
 import { withoutPassword } from './setting.ts';
@@ -60,7 +61,9 @@ export async function checkDatabase(
     ];
     const schema = await checkSchema(database, settings);
     checks.push(schema);
-    if (schema.status === 'ok') checks.push(await checkTokens(database, settings));
+    if (schema.status === 'ok') {
+      checks.push(await checkTokens(database, settings), await checkSecretKeys(settings, database));
+    }
     return checks;
   } finally {
     await database.close();

@@ -9,7 +9,10 @@ import { provideBinaries } from '@heddle/core/store/embedded/binaries';
 import { fail, ok, warn, type Check } from './check.ts';
 import { configurationOfProcess, type Configuration } from './config.ts';
 import { withDatabaseUrl } from './database-access.ts';
+import { checkArtifacts } from './doctor-artifacts.ts';
+import { checkCommands } from './doctor-commands.ts';
 import { checkDatabase } from './doctor-database.ts';
+import { checkSecretKeys } from './doctor-secrets.ts';
 import { findRunningDatabase, hasDatabase } from './embedded.ts';
 import { ConfigurationError, userMessageOf } from '@heddle/base/terminal/failure';
 import { listenFailure, localUrl, probePort } from './listener.ts';
@@ -19,7 +22,7 @@ import type { SettingValues } from './settings.ts';
 
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** `heddle doctor`: checks everything that a start needs, and changes nothing. */
+/** `heddle doctor`: checks everything that a start needs. It changes nothing but a test of the artifacts, which it removes. */
 export async function examine(flags: Readonly<Record<string, string | undefined>>): Promise<Check[]> {
   const checks = [checkNode()];
   let configuration: Configuration;
@@ -36,6 +39,7 @@ export async function examine(flags: Readonly<Record<string, string | undefined>
   checks.push(...checkSettings(configuration));
   if (values.databaseUrl === null) checks.push(await checkDataDirectory(values.dataDir), await checkBinaries());
   checks.push(...(await checkDatabaseOf(values)));
+  checks.push(...(await checkArtifacts(values)), ...(await checkCommands(values)));
   checks.push(await checkPort(values), checkPage(), ...checkWebhooks(values));
   return checks;
 }
@@ -88,7 +92,7 @@ async function checkBinaries(): Promise<Check> {
 async function checkDatabaseOf(settings: SettingValues): Promise<Check[]> {
   const { databaseUrl, dataDir } = settings;
   if (databaseUrl === null && !(await hasDatabase(dataDir))) {
-    return [ok('database', 'none yet; the first `heddle up` creates it')];
+    return [ok('database', 'none yet; the first `heddle up` creates it'), await checkSecretKeys(settings, null)];
   }
   const running = databaseUrl === null ? await findRunningDatabase(dataDir) : null;
   try {

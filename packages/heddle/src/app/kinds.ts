@@ -19,6 +19,7 @@ import { loadKinds } from './kind-modules.ts';
 import { reconKinds } from './recon-kinds.ts';
 import { remoteKinds, type RemoteKindsOptions } from './remote-kinds.ts';
 import { serverScanKinds } from './scan-kinds.ts';
+import type { ServerKinds } from './server-kinds.ts';
 import type { SettingValues } from './settings.ts';
 import type { StopSequence } from './stop-sequence.ts';
 import { surviveStrayRejections } from './stray-rejections.ts';
@@ -60,11 +61,18 @@ export interface ServerKindsOptions extends KindsOptions {
   remote: RemoteKindsOptions;
 }
 
-/** Runs the built-in kinds and those of the configured modules in this process. */
-export async function startKinds(options: ServerKindsOptions): Promise<void> {
+interface StartedKindsOptions extends ServerKindsOptions {
+  catalog: ServerKinds;
+}
+
+/** Runs the built-in kinds and those of the configured modules in this process; returns their names. */
+export async function startKinds({ catalog, ...options }: StartedKindsOptions): Promise<string[]> {
   const kinds = await kindsOfServer(options);
+  await catalog.add(kinds);
   runKinds(kinds, options);
-  options.log.info({ kinds: kinds.map(({ name }) => name) }, `running tasks of ${kinds.length} kinds`);
+  const names = kinds.map(({ name }) => name);
+  options.log.info({ kinds: names }, `running tasks of ${kinds.length} kinds`);
+  return names;
 }
 
 /** The built-in kinds and those of the configured modules, as a server and its runners run them. */

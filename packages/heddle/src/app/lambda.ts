@@ -138,7 +138,11 @@ async function open({ environment = process.env, logSink, metricSink }: HandlerO
         resourceClasses.splice(0, resourceClasses.length, ...current);
       },
       async flush() {
-        await Promise.all([tracing.flush(), settings.lambdaMetrics ? embedded.write() : undefined]);
+        await Promise.all([
+          tracing.flush(),
+          engine.flushActivity(),
+          settings.lambdaMetrics ? embedded.write() : undefined,
+        ]);
       },
       async close() {
         await engine.close();

@@ -139,12 +139,12 @@ export const POOL_SETTING_GROUPS = {
     runnerExitGraceMs: time(
       'HEDDLE_POOL_EXIT_GRACE_SECS',
       60_000,
-      'Time after its deadline at which a runner that cannot reach the database ends itself',
+      'Time after its deadline at which a runner that cannot reach a server ends itself',
     ),
     runnerDisconnectTimeoutMs: time(
       'HEDDLE_POOL_DISCONNECT_TIMEOUT_SECS',
       60_000,
-      'How long a runner process survives without the database; a sixth of it if the server that started it is gone too',
+      'How long a runner survives without a server that answers; half of it if the server that started it is gone',
     ),
     runnerRequeueDelayMs: time(
       'HEDDLE_POOL_REQUEUE_DELAY_SECS',

@@ -3,10 +3,11 @@ import { createEngine, type EngineOptions, type TransactionalEngine } from '@hed
 import { createTracer, type Tracing } from '@heddle/base/trace';
 import type { Logger } from '@heddle/base/log';
 import { openDatabase, type Database, type DatabaseOptions } from '@heddle/core/store/database';
+import { secretKeyring } from './secret-keys.ts';
 import type { SettingValues } from './settings.ts';
 
 /** The processes that share one system. */
-export const PROCESS_ROLES = ['server', 'worker', 'runner', 'lambda'] as const;
+export const PROCESS_ROLES = ['server', 'worker', 'lambda'] as const;
 
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
@@ -20,7 +21,6 @@ interface Role {
 const ROLES: Readonly<Record<ProcessRole, Role>> = {
   server: { connectionsMax: Infinity, keepsIdleConnections: true, applicationName: 'heddle' },
   worker: { connectionsMax: 6, keepsIdleConnections: false, applicationName: 'heddle worker' },
-  runner: { connectionsMax: 3, keepsIdleConnections: false, applicationName: 'heddle runner' },
   lambda: { connectionsMax: Infinity, keepsIdleConnections: false, applicationName: 'heddle lambda' },
 };
 
@@ -100,7 +100,7 @@ export function openProcessEngine(
   { role, settings }: Common,
   parts: Omit<EngineOptions, keyof EngineSettings> & Required<Pick<EngineOptions, 'resourceClasses' | 'tracing'>>,
 ): TransactionalEngine {
-  return createEngine({ ...optionsOf(role, settings).engine, ...parts });
+  return createEngine({ ...optionsOf(role, settings).engine, secretKeyring: secretKeyring(settings), ...parts });
 }
 
 /** Also used by an executor, which has neither engine nor database. */

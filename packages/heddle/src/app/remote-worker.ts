@@ -1,3 +1,5 @@
+import { hostname } from 'node:os';
+
 import type { Logger } from '@heddle/base/log';
 import { systemClock } from '@heddle/base/clock';
 import { systemRandom } from '@heddle/base/random';
@@ -10,6 +12,7 @@ import { bytesMaxOf } from './artifacts/open.ts';
 import { serverArtifacts } from './artifacts/server.ts';
 import { serverSecrets } from './server-secrets.ts';
 import { RemoteEngine } from './server-engine.ts';
+import { VERSION } from './package.ts';
 import type { SettingValues } from './settings.ts';
 
 /** What the process of a worker shows and ends. */
@@ -28,14 +31,19 @@ export interface RemoteWorkerOptions {
   log: Logger;
 }
 
-/** Heartbeats tell which tasks are no longer wanted. */
+/** The heartbeats of its leases tell which tasks are no longer wanted. */
 const BY_HEARTBEATS: TaskControl = { check: (tasks) => Promise.resolve(tasks.map(() => null)) };
 
 /** Starts a worker that claims tasks, reports their ends, and sends logs and files over HTTP. */
 export function startRemoteWorker(options: RemoteWorkerOptions): RunningWorker {
   const { settings, kinds, server, name, tracing, log } = options;
   const client = clientOf(server);
-  const engine = new RemoteEngine(client, name, log);
+  const engine = new RemoteEngine(client, name, log, {
+    version: VERSION,
+    host: hostname(),
+    concurrency: settings.workerConcurrency,
+    started_at: new Date(systemClock.now()).toISOString(),
+  });
   const tools = {
     tracing,
     results: serverResults(client, name),
@@ -52,6 +60,7 @@ export function startRemoteWorker(options: RemoteWorkerOptions): RunningWorker {
     stop: async (graceMs) => {
       engine.stopClaiming();
       await Promise.all(workers.map((worker) => worker.stop(graceMs)));
+      await engine.leave();
     },
   };
 }

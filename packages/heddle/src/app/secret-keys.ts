@@ -44,7 +44,7 @@ export async function addSecretKey(path: string): Promise<void> {
   await writeSecretFiles([{ path, text: `${newSecretKey()}\n${older}` }], true);
 }
 
-function keyFileOf({ secretKeyFile, dataDir }: KeySettings): string {
+export function keyFileOf({ secretKeyFile, dataDir }: KeySettings): string {
   return secretKeyFile === '' ? join(dataDir, FILE_NAME) : secretKeyFile;
 }
 

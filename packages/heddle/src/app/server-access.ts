@@ -1,5 +1,6 @@
 import { HeddleError } from '@heddle/base/errors';
 import type { Logger } from '@heddle/base/log';
+import { decodeLines } from '@heddle/base/log-lines';
 import { messageOf } from '@heddle/base/thrown';
 import type { LogChunk } from '@heddle/base/vocabulary/task-log';
 import { HeddleApiError, HeddleClient } from '@heddle/client';
@@ -13,12 +14,14 @@ import type { WorkflowWireState } from '@heddle/base/vocabulary/workflow';
 const LINES_PER_REQUEST = 1_000;
 
 export interface ServerAddress {
-  url: string;
+  url: string | (() => string);
   token: string | (() => string | undefined) | undefined;
+  fetch?: typeof fetch;
 }
 
-export function clientOf({ url, token }: ServerAddress): HeddleClient {
-  return new HeddleClient({ baseUrl: url, ...(token === undefined ? {} : { token }) });
+export function clientOf({ url, token, fetch }: ServerAddress): HeddleClient {
+  const given = { ...(token === undefined ? {} : { token }), ...(fetch === undefined ? {} : { fetch }) };
+  return new HeddleClient({ baseUrl: url, ...given });
 }
 
 /** Requests of a worker without a database to a server. */
@@ -82,7 +85,8 @@ export function serverLogs(
   log: Logger,
   holder?: string,
 ): (chunks: readonly LogChunk[]) => Promise<void> {
-  const store = async ({ task_id: id, attempt, first_line, lines }: LogChunk): Promise<void> => {
+  const store = async ({ task_id: id, attempt, first_line, text }: LogChunk): Promise<void> => {
+    const lines = decodeLines(text);
     const task = { id, attempt, ...(holder === undefined ? {} : { holder }) };
     for (let start = 0; start < lines.length; start += LINES_PER_REQUEST) {
       const part = lines.slice(start, start + LINES_PER_REQUEST).map(({ at, level, ...line }) => {
@@ -96,7 +100,7 @@ export function serverLogs(
       await store(chunk).catch((error: unknown) => {
         if (!isFinal(error)) throw unavailable(error);
         const { task_id, attempt, lines } = chunk;
-        log.error({ err: error, task_id, attempt, lines: lines.length }, 'log lines of a task were refused');
+        log.error({ err: error, task_id, attempt, lines }, 'log lines of a task were refused');
       });
     }
   };

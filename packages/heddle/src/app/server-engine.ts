@@ -1,5 +1,6 @@
 import type { Logger } from '@heddle/base/log';
 import type { JsonObject } from '@heddle/base/json';
+import { linesOf } from '@heddle/base/log-slab';
 import type { HeddleClient, WorkDto } from '@heddle/client';
 import { HeddleApiError } from '@heddle/client';
 import type {
@@ -28,6 +29,7 @@ const CONCURRENT = 16;
 
 const NODES_MAX = 500;
 
+type WorkerInfo = NonNullable<Parameters<HeddleClient['work']['claim']>[0]['worker']>;
 type NewNodes = Parameters<HeddleClient['work']['createChildren']>[1]['nodes'];
 type ServerEngine = LocalWorkerOptions['engine'] & Pick<Engine, 'createNodes' | 'readResults'>;
 
@@ -35,6 +37,7 @@ type ServerEngine = LocalWorkerOptions['engine'] & Pick<Engine, 'createNodes' | 
 export class RemoteEngine implements ServerEngine {
   readonly #client: HeddleClient;
   readonly #holder: string;
+  readonly #worker: WorkerInfo;
   readonly #stop = new AbortController();
   /** Of the workers, by their lanes. */
   readonly #wakes = new Map<readonly string[], () => void>();
@@ -42,11 +45,20 @@ export class RemoteEngine implements ServerEngine {
   /** Ends that the server has accepted, by outcome. */
   readonly ended = { succeeded: 0, partially_failed: 0, failed: 0, timed_out: 0 };
 
-  /** @param holder name of the worker */
-  constructor(client: HeddleClient, holder: string, log: Logger) {
+  /**
+   * @param holder name of the worker
+   * @param worker what the list of workers shows of it
+   */
+  constructor(client: HeddleClient, holder: string, log: Logger, worker: WorkerInfo = {}) {
     this.#client = client;
     this.#holder = holder;
+    this.#worker = worker;
     this.appendLogs = serverLogs(client, log, holder);
+  }
+
+  /** Reports that the worker stops; without an answer it is shown as lost. */
+  async leave(): Promise<void> {
+    await this.#client.work.leave(this.#holder).catch(() => undefined);
   }
 
   /** Ends claims that wait. */
@@ -86,7 +98,10 @@ export class RemoteEngine implements ServerEngine {
     const holder = this.#holder;
     if (lanes[0]!.startsWith('runner:')) return this.#client.runner.claim({ lease_secs, holder });
     const kinds = lanes.map((lane) => lane.replace(/^kind:/, ''));
-    return this.#client.work.claim({ kinds, max, lease_secs, wait_secs, holder }, this.#stop.signal);
+    return this.#client.work.claim(
+      { kinds, max, lease_secs, wait_secs, holder, worker: this.#worker },
+      this.#stop.signal,
+    );
   }
 
   report(reports: readonly Report[]): Promise<TransitionOutcome[]> {
@@ -103,7 +118,11 @@ export class RemoteEngine implements ServerEngine {
     return { outcomes, claimed };
   }
 
-  async #report(report: Report): Promise<TransitionOutcome> {
+  async #report({ log, ...report }: Report): Promise<TransitionOutcome> {
+    if (log !== undefined) {
+      const { task_id, attempt } = report;
+      await this.appendLogs([{ task_id, attempt: attempt ?? 1, first_line: 0, ...linesOf(log) }]);
+    }
     const { task_id, attempt, outcome, reason = 'it failed without a reason', final, exit_code, result } = report;
     const task = this.#held(task_id, attempt);
     const code = exit_code === undefined ? {} : { exit_code };

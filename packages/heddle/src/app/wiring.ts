@@ -10,12 +10,16 @@ import { StartLoop } from '../dispatch/start-loop.ts';
 import type { ResourceClass } from '@heddle/base/vocabulary/resource-class';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';
 import type { TransactionalEngine } from '@heddle/core/engine/engine';
+import { createKindDirectory } from '@heddle/core/engine/kinds/directory';
 import { createManager } from '@heddle/core/engine/manager/manager';
+import { createOverview } from '@heddle/core/engine/overview/overview';
 import { createNotices } from '@heddle/core/engine/notices/notices';
 import type { Engine } from '@heddle/core/engine/port';
 import type { JobContext } from '@heddle/core/engine/schedule/context';
+import { createRuns } from '@heddle/core/engine/runs/runs';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
 import type { ServerDependencies } from '../http/ports.ts';
+import { RunnerCredentials } from '../http/runner-credentials.ts';
 import { buildServer, type App } from '../http/server.ts';
 import { openQueue, type OpenedQueue } from '@heddle/core/queue/open';
 import type { MessageQueue } from '@heddle/core/queue/port';
@@ -32,9 +36,9 @@ import { TokenStore } from '@heddle/core/store/tokens';
 import { artifactsOf } from './artifacts/open.ts';
 import { requireTokens, sessionsOf } from './access.ts';
 import type { Configuration } from './config.ts';
-import { EXAMPLE_NAMES } from './example-names.ts';
 import { findingsOf } from './findings.ts';
 import { gaugeLoop } from './gauges.ts';
+import { kindDefaultsOf, runnerVariablesOf } from './kind-defaults.ts';
 import { startKinds } from './kinds.ts';
 import { indexUpkeepLoop } from './index-upkeep.ts';
 import { freePort, listenFailure, localUrl } from './listener.ts';
@@ -47,12 +51,15 @@ import { startPool, type StartedPool } from './pool/start.ts';
 import { announceQueuedKinds } from './queued-kinds.ts';
 import { startRecordRetention } from './record-retention.ts';
 import { pageDirectory, VERSION } from './package.ts';
+import { startPresence } from './presence.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { watchExecutors, type ConfiguredExecutors } from './remote/executors.ts';
 import { requireSchema } from './schema-state.ts';
 import { auditLogOf, secretsOf } from './named-secrets.ts';
+import { ServerKinds } from './server-kinds.ts';
 import type { SettingValues } from './settings.ts';
 import { SigningIdentity } from './signing-keys.ts';
+import { ssrfPolicy } from './ssrf-policy.ts';
 import type { StopSequence } from './stop-sequence.ts';
 
 export interface SystemOptions {
@@ -114,11 +121,16 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const { queue } = await startQueue(base);
   const { classes, times } = await writeOrReadPolicy(database, settings, log);
   const engine = startEngine(base, queue, classes);
-  const { pool, desk, agents } = await startPool({ ...base, queue, classes, times });
-  const jobs: JobContext = { database, queue, log, newId, now: () => null };
-  // Determined before the server is built, because handles contain it.
+  const runsKinds = startPresence({ ...base, engine, type: 'server', concurrency: settings.workerConcurrency });
+  // Determined before the pool is started and the server is built: runners are given it, and handles contain it.
   const port = await freePort(settings);
-  const hostUrl = settings.hostUrl ?? localUrl(settings.host, port);
+  const url = localUrl(settings.host, port);
+  const hostUrl = settings.hostUrl ?? url;
+  const credentials = new RunnerCredentials(stores.secrets);
+  const credentialOf = (runnerId: string): Promise<string> => credentials.make(runnerId);
+  const forRunners = { url, credentialOf, runnerVariables: runnerVariablesOf(base) };
+  const { pool, desk, agents, stopRunners } = await startPool({ ...base, queue, classes, times, ...forRunners });
+  const jobs: JobContext = { database, queue, log, newId, now: () => null };
   const policy = ssrfPolicy(base);
   const { secrets } = stores;
   const { webhookSecrets: webhookKeys } = settings;
@@ -130,10 +142,13 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const audit = auditLogOf(settings, base);
   const namedSecrets = secretsOf(settings, base, audit);
   const artifacts = artifactsOf(settings, base);
-  startRecordRetention(base, [findings, models, audit, artifacts, sessionRepository]);
+  startRecordRetention(base, [findings, models, audit, artifacts, namedSecrets, sessionRepository]);
   const executors = watchExecutors(base);
+  const kinds = new ServerKinds(createKindDirectory(base));
   const parts = {
     engine,
+    runs: createRuns(database),
+    kinds,
     jobs: createJobs(jobs),
     findings,
     models,
@@ -147,18 +162,15 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     identityProvider: await openIdentityProvider(settings, policy, base),
     ...stores,
   };
-  await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired });
+  await startHttp(base, { ...parts, queue, classes, hostUrl, port, policy, tokensRequired, stopRunners });
   startLoops(base, { engine, queue, namedSecrets }, identity, policy);
   startManager(base, { engine, queue, jobs, desk });
   announceQueuedKinds({ ...base, kinds: settings.queuedKinds, engine });
-  // Anyone who can reach a loopback listener can read the working directory anyway.
-  const defaultScanRoot = base.development && isLoopbackHost(settings.host) ? process.cwd() : null;
-  const followedNames = base.development && settings.examples ? EXAMPLE_NAMES : [];
   const notices = createNotices({ database: base.database, log: base.log });
   const ssrf = (url: string): string | null => validateWebhookUrl(url, policy);
   const shared = createSharedData(base);
   const remote = { executors, tracing: base.tracing };
-  await startKinds({
+  const served = await startKinds({
     ...base,
     engine,
     notices,
@@ -168,12 +180,12 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     models,
     secrets: namedSecrets,
     artifacts,
-    jailByDefault: base.development && isLoopbackHost(settings.host),
-    defaultScanRoot,
-    followedNames,
+    ...kindDefaultsOf(base),
     remote,
+    catalog: kinds,
   });
-  return { port, url: localUrl(settings.host, port), hostUrl, tokensRequired, engine, tokens: stores.tokens };
+  runsKinds(served);
+  return { port, url, hostUrl, tokensRequired, engine, tokens: stores.tokens };
 }
 
 async function startBase(options: SystemOptions): Promise<Base> {
@@ -263,20 +275,7 @@ function startManager(base: Base, { engine, queue, jobs, desk }: ManagerParts): 
   stopping.add('the manager', () => loop.stop());
 }
 
-function ssrfPolicy({ settings, development, log }: Base): SsrfPolicy {
-  if (settings.skipSsrfValidation) log.warn({}, 'webhooks may call any address: SKIP_SSRF_VALIDATION is on');
-  else if (development) log.info({}, 'webhooks may call this machine (loopback): running `heddle up`');
-  return {
-    skipAll: settings.skipSsrfValidation,
-    allowLoopback: development,
-    blockedHostnames: settings.blockedHostnames,
-    blockedSuffixes: settings.blockedSuffixes,
-    allowedHosts: settings.allowedHosts,
-    allowedCidrs: settings.allowedCidrs,
-  };
-}
-
-type HttpParts = Omit<ServerDependencies, keyof Base | 'executors' | 'queues' | 'newId' | 'config'> & {
+type HttpParts = Omit<ServerDependencies, keyof Base | 'executors' | 'queues' | 'newId' | 'config' | 'overview'> & {
   executors: ConfiguredExecutors | null;
   queue: MessageQueue;
   classes: readonly ResourceClass[];
@@ -284,14 +283,16 @@ type HttpParts = Omit<ServerDependencies, keyof Base | 'executors' | 'queues' | 
   port: number;
   policy: SsrfPolicy;
   tokensRequired: boolean;
+  stopRunners: StartedPool['stopRunners'];
 };
 
 async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   const { settings, database, breaker, metrics, tracing, log, clock, stopping } = base;
-  const { executors, queue, classes, hostUrl, port, policy, tokensRequired, ...handed } = parts;
+  const { executors, queue, classes, hostUrl, port, policy, tokensRequired, stopRunners, ...handed } = parts;
   const app: App = buildServer({
     ...handed,
     executors: { list: () => executors?.list() ?? [] },
+    overview: createOverview({ database, clock, unreachable: () => executors?.unreachable() ?? [] }),
     queues: queue,
     metrics,
     tracing,
@@ -315,6 +316,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
     },
   });
   stopping.add('the HTTP server', () => app.close());
+  stopping.add('the runners', stopRunners);
   try {
     await app.listen({ host: settings.host, port });
   } catch (error) {

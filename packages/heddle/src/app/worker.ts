@@ -3,8 +3,10 @@ import { hostname } from 'node:os';
 import { messageOf } from '@heddle/base/thrown';
 import type { KindDefinition } from '@heddle/kit';
 import { engineResults, type ResultReader } from '../dispatch/kind/result-stream.ts';
+import { describeKind } from '../dispatch/kind/describe-kind.ts';
 import { QueueWorker } from '../dispatch/worker/queue-worker.ts';
 import { engineControl, type TaskControl } from '../dispatch/task-control.ts';
+import { createKindDirectory } from '@heddle/core/engine/kinds/directory';
 import { openQueue } from '@heddle/core/queue/open';
 import { systemClock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
@@ -20,6 +22,7 @@ import { CommandFailure, ConfigurationError, EXIT, type ExitCode } from '@heddle
 import { loadKinds } from './kind-modules.ts';
 import { readPolicy } from './pool/shared-policy.ts';
 import { processLog, type LogSink } from './process-log.ts';
+import { startPresence, type RunsKinds } from './presence.ts';
 import { openProcessDatabase, openProcessEngine, openTracing } from './process-parts.ts';
 import { requireSchema } from './schema-state.ts';
 import { accessServer, type ServerAddress } from './server-access.ts';
@@ -110,8 +113,9 @@ async function startWorker(start: Start): Promise<{ worker: RunningWorker; ready
   stopping.add('tracing', () => tracing.shutdown());
   const database = await openWorkerDatabase(start);
   if (database === null && settings.queueUrl === 'postgres') return startByRequests(start, tracing);
-  const { control, results, asks, storeLogs } = await accessOf(start, database, tracing);
+  const { control, results, asks, storeLogs, runsKinds } = await accessOf(start, database, tracing);
   const kinds = workerKinds({ ...start, database, control, tracing });
+  if (database !== null) await createKindDirectory({ database }).describe(kinds.map(describeKind));
   const { queue } = await openQueue({ url: settings.queueUrl, database, ...common }).catch((error: unknown) => {
     throw new CommandFailure(messageOf(error), { cause: error });
   });
@@ -138,6 +142,7 @@ async function startWorker(start: Start): Promise<{ worker: RunningWorker; ready
   health.start();
   stopping.add('the health line', () => health.stop());
   const names = kinds.map((kind) => kind.name);
+  runsKinds?.(names, () => worker.counts().running);
   const { pid } = process;
   return { worker, ready: { event: 'ready', worker: name, pid, kinds: names, concurrency, queue: queue.driver, asks } };
 }
@@ -200,6 +205,7 @@ interface Access {
   results: ResultReader | null;
   asks: 'database' | 'server' | null;
   storeLogs?: (chunks: readonly LogChunk[]) => Promise<void>;
+  runsKinds?: RunsKinds;
 }
 
 async function accessOf(
@@ -212,8 +218,10 @@ async function accessOf(
     const parts = { database, clock: systemClock, random: systemRandom, log, tracing, resourceClasses };
     const engine = openProcessEngine({ role: 'worker', settings }, parts);
     stopping.add('the engine', () => engine.close());
+    const { workerConcurrency: concurrency } = settings;
+    const runsKinds = startPresence({ ...parts, engine, type: 'queue_worker', concurrency, stopping });
     const storeLogs = (chunks: readonly LogChunk[]): Promise<void> => engine.appendLogs(chunks);
-    return { control: engineControl(engine), results: engineResults(engine), storeLogs, asks: 'database' };
+    return { control: engineControl(engine), results: engineResults(engine), storeLogs, runsKinds, asks: 'database' };
   }
   if (server !== null) return { ...accessServer(server, log), asks: 'server' };
   log.warn(

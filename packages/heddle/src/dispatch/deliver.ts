@@ -115,7 +115,7 @@ async function webhookTry(
   const { clock, policy, identity, limitMs, traceparent, stop } = dependencies;
   const refusal = validateWebhookUrl(params.url, policy);
   if (refusal !== null) return dead(delivery, null, `the target is not allowed: ${refusal}`);
-  const sendable = await withSecretHeaders(params, delivery.task_id, dependencies.secrets ?? null).catch(errorOf);
+  const sendable = await withSecretHeaders(params, delivery, dependencies.secrets ?? null).catch(errorOf);
   if (sendable instanceof Error) {
     if (sendable instanceof SecretRefusedError) return dead(delivery, null, sendable.message);
     return retryOrAbandon(delivery, null, sendable.message, null, dependencies);

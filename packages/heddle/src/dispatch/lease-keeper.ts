@@ -2,6 +2,7 @@ import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { Loop } from '@heddle/base/loop';
 import type { ClaimedTask, Engine } from '@heddle/core/engine/port';
+import { unwantedReason } from './task-control.ts';
 import type { TaskRun } from './task-run.ts';
 
 /** Tasks of one heartbeat. */
@@ -37,10 +38,11 @@ export function leaseKeeper(options: {
       }));
       const results = await engine.heartbeat(beats);
       for (const [index, result] of results.entries()) {
-        if (result === 'applied') continue;
+        const reason = unwantedReason(result);
+        if (reason === null) continue;
         const { task, run } = set[index]!;
         if (run === null) options.onLost(task);
-        else run.abort(result === 'stale_attempt' ? 'a later attempt of the task took over' : 'the task has ended');
+        else run.abort(reason);
       }
     }
     return 'idle';

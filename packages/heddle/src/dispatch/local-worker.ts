@@ -321,7 +321,7 @@ export class LocalWorker {
   #execute(task: ClaimedTask): boolean {
     const executor = this.#options.registry.executorOf(task.kind);
     if (executor === undefined) {
-      this.#outbox.push(failureOf(task, `no executor for the kind ${task.kind} in this process`));
+      this.#outbox.push(failureOf(task, missingKind(task.kind)));
       return true;
     }
     const run = new TaskRun(task, this.#environment);
@@ -340,11 +340,15 @@ export class LocalWorker {
   }
 
   #endAtOnce(run: TaskRun, report: Report): true {
-    this.#reportOnceLogged(run, report, run.closeLog());
+    this.#reportWithLog(run, report);
     return true;
   }
 
-  #reportOnceLogged(run: TaskRun, report: Report, logged: Promise<void> | undefined): void {
+  /** A small log goes along with the report; a large one is stored before it. */
+  #reportWithLog(run: TaskRun, report: Report): void {
+    const log = run.takeLog();
+    if (log !== null) report.log = log;
+    const logged = log === null ? run.closeLog() : undefined;
     if (logged === undefined) this.#outbox.push(report);
     else this.#unlogged.add(run, logged, () => this.#outbox.push(report));
   }
@@ -353,10 +357,18 @@ export class LocalWorker {
     // Ended too late; it was released at the stop.
     if (!this.#runs.delete(run)) return;
     if (this.#state === 'stopped' && report.outcome === 'failed') this.#unfinished.push(run.task);
-    else this.#reportOnceLogged(run, report, run.closeLog());
+    else this.#reportWithLog(run, report);
     this.#slots.fill();
     this.#slots.noteEnded(1);
   }
+}
+
+function missingKind(kind: string): string {
+  const remedy =
+    kind === 'Command'
+      ? 'set HEDDLE_COMMANDS where it runs'
+      : 'name the module that defines it (--module), or correct the kind of the task';
+  return `no kind ${kind} in this process: ${remedy}`;
 }
 
 function isThenable(value: ExecutorResult | Promise<ExecutorResult>): value is Promise<ExecutorResult> {

@@ -1,4 +1,5 @@
 import type { Logger } from '@heddle/base/log';
+import type { SlabLog } from '@heddle/base/log-slab';
 import { RunSignal } from './run-signal.ts';
 import type { CheckedTask } from './task-control.ts';
 import { taskLogger } from './task-logger.ts';
@@ -10,6 +11,7 @@ export abstract class LoggedRun extends RunSignal {
   readonly #logs: TaskLogs | null;
   #log: Logger | undefined;
   #taskLog: TaskLog | undefined;
+  #output: LoggedRun['output'] | undefined;
 
   /** @param logs null: lines go to the log of this process only */
   constructor(log: Logger, logs: TaskLogs | null) {
@@ -31,14 +33,19 @@ export abstract class LoggedRun extends RunSignal {
 
   /** A separate function, so that handlers may destructure their context. */
   get output(): (stream: 'stdout' | 'stderr', text: string) => void {
-    return (stream, text) => {
+    return (this.#output ??= (stream, text) => {
       if (this.#logs === null) this.log.info({ stream, text }, 'output');
       else this.#lines!.add(stream, null, text);
-    };
+    });
   }
 
   get #lines(): TaskLog | undefined {
     return (this.#taskLog ??= this.#logs?.open(this.checked));
+  }
+
+  /** Returns what was logged, for the report of this attempt, if that is all and little; else null: `closeLog` stores it. */
+  takeLog(): SlabLog | null {
+    return this.#taskLog?.take() ?? null;
   }
 
   /** Resolves when everything that was logged is stored; undefined if nothing was. */

@@ -127,8 +127,9 @@ export class ReportOutbox {
     }
     const message = messageOf(error);
     this.#options.log.error({ task_id: only!.task_id, err: error }, 'could not store the report of a task');
-    const { task_id, attempt } = only!;
+    const { task_id, attempt, log } = only!;
     const substitute: Report = { task_id, attempt, outcome: 'failed', reason: storable(message) };
+    if (log !== undefined) substitute.log = log;
     await this.#options.engine.report([substitute]).catch((again: unknown) => {
       this.#options.log.error({ task_id, err: again }, 'task left to its timeout');
     });

@@ -1,6 +1,6 @@
 import type { TaskId } from '@heddle/base/ids';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
-import type { Engine } from '@heddle/core/engine/port';
+import type { Engine, HeartbeatResult } from '@heddle/core/engine/port';
 
 export interface CheckedTask {
   task_id: TaskId;
@@ -11,6 +11,22 @@ export interface CheckedTask {
 export interface TaskControl {
   /** Returns for each attempt, in order, why it is no longer wanted; null if it is. */
   check(tasks: readonly CheckedTask[]): Promise<(string | null)[]>;
+}
+
+/** Checks by heartbeats, for runners: they may look up no tasks. */
+export function heartbeatControl(engine: Pick<Engine, 'heartbeat'>): TaskControl {
+  return {
+    check: async (tasks) => {
+      const results = await engine.heartbeat(tasks.map((task) => ({ ...task, new_success: 0, new_failures: 0 })));
+      return results.map(unwantedReason);
+    },
+  };
+}
+
+/** Returns why an attempt is no longer wanted by the answer to its heartbeat; null if it is. */
+export function unwantedReason(result: HeartbeatResult): string | null {
+  if (result === 'applied') return null;
+  return result === 'stale_attempt' ? 'a later attempt of the task took over' : 'the task has ended';
 }
 
 /** Maximum concurrent lookups. */

@@ -1,9 +1,11 @@
 import { HeddleError } from '@heddle/base/errors';
+import { LineEncoder } from '@heddle/base/log-lines';
+import { LogSlabWriter, type SlabLog } from '@heddle/base/log-slab';
 import {
   LINE_CHARS_MAX,
+  REPORTED_CHARS_MAX,
   type LineLevel,
   type LogChunk,
-  type LogLine,
   type LogStream,
 } from '@heddle/base/vocabulary/task-log';
 import type { Clock } from '@heddle/base/clock';
@@ -18,7 +20,8 @@ const WAITING_CHARS_MAX = 1024 * 1024;
 /** The part of them that is kept from the beginning. */
 const FIRST_CHARS = WAITING_CHARS_MAX / 4;
 const FLUSH_MS = 500;
-const UNPRINTABLE = /[\0\r]/;
+/** What keeps text from being a line as it is. */
+const UNPRINTABLE = /[\0\r\n]/;
 const RETRY_MS = 1_000;
 const SET_MAX = 1_000;
 const WAITING_MAX = 100_000;
@@ -38,10 +41,21 @@ export class TaskLogs {
   readonly #options: TaskLogsOptions;
   readonly #chunks: Coalescer<LogChunk, undefined>;
   readonly #open = new Set<TaskLog>();
+  readonly #parts: TaskLogParts;
   #flushes = false;
 
   constructor(options: TaskLogsOptions) {
     this.#options = options;
+    const { clock } = options;
+    // One for all logs: most have few lines and a short life.
+    this.#parts = {
+      now: () => clock.now(),
+      encoder: new LineEncoder(),
+      slabs: new LogSlabWriter(),
+      send: (chunk) => this.#send(chunk),
+      onLine: (log) => this.#noteLine(log),
+      onClose: (log) => void this.#open.delete(log),
+    };
     this.#chunks = new Coalescer({
       flush: async (chunks) => {
         await options.store(chunks);
@@ -54,21 +68,14 @@ export class TaskLogs {
   }
 
   open(attempt: CheckedTask): TaskLog {
-    const { clock } = this.#options;
-    const onLine = (): void => {
-      this.#open.add(log);
-      if (this.#flushes) return;
-      this.#flushes = true;
-      clock.after(FLUSH_MS, () => this.#flush());
-    };
-    const onClose = (): void => void this.#open.delete(log);
-    const log: TaskLog = new TaskLog(attempt, {
-      now: () => clock.now(),
-      send: (chunk) => this.#send(chunk),
-      onLine,
-      onClose,
-    });
-    return log;
+    return new TaskLog(attempt, this.#parts);
+  }
+
+  #noteLine(log: TaskLog): void {
+    this.#open.add(log);
+    if (this.#flushes) return;
+    this.#flushes = true;
+    this.#options.clock.after(FLUSH_MS, () => this.#flush());
   }
 
   #flush(): void {
@@ -88,10 +95,7 @@ export class TaskLogs {
         return false;
       }
       const { task_id, attempt, lines } = chunk;
-      this.#options.log.error(
-        { err: error, task_id, attempt, lines: lines.length },
-        'log lines of a task were dropped',
-      );
+      this.#options.log.error({ err: error, task_id, attempt, lines }, 'log lines of a task were dropped');
       return true;
     }
   }
@@ -99,15 +103,20 @@ export class TaskLogs {
 
 interface TaskLogParts {
   now: () => number;
+  encoder: LineEncoder;
+  slabs: LogSlabWriter;
   send: (chunk: LogChunk) => Promise<boolean>;
-  onLine: () => void;
-  onClose: () => void;
+  /** Called when there is something to send. */
+  onLine: (log: TaskLog) => void;
+  onClose: (log: TaskLog) => void;
 }
 
 interface Chunk {
-  readonly firstLine: number;
-  readonly lines: LogLine[];
-  chars: number;
+  firstLine: number;
+  /** Number of its lines. */
+  lines: number;
+  /** The lines, encoded. */
+  text: string;
   /** Characters of the lines before it. */
   readonly startChar: number;
   /** How many of its lines are stored. */
@@ -119,8 +128,10 @@ export class TaskLog {
   readonly #attempt: CheckedTask;
   readonly #parts: TaskLogParts;
   /** The last one may still grow. */
-  readonly #chunks: Chunk[] = [];
+  #chunks: Chunk[] = [];
   #waitingChars = 0;
+  /** `onLine` was called since the last flush. */
+  #noted = false;
   #sending: Promise<void> | null = null;
 
   constructor(attempt: CheckedTask, parts: TaskLogParts) {
@@ -130,30 +141,34 @@ export class TaskLog {
 
   /** Adds text; each of its lines becomes one or more lines of the log. */
   add(stream: LogStream, level: LineLevel | null, text: string): void {
-    const at = this.#parts.now();
-    for (const line of text.includes('\n') ? text.split(/\r?\n/) : [text]) {
-      for (let start = 0; start === 0 || start < line.length; start += LINE_CHARS_MAX) {
-        this.#push({ at, stream, level, text: printableLine(line.slice(start, start + LINE_CHARS_MAX)) });
-      }
+    const { now, encoder } = this.#parts;
+    const at = now();
+    if (text.length <= LINE_CHARS_MAX && !UNPRINTABLE.test(text)) {
+      this.#push(encoder.encode(at, stream, level, text));
+    } else {
+      for (const line of printableLines(text)) this.#push(encoder.encode(at, stream, level, line));
     }
-    this.#parts.onLine();
+    if (this.#noted) return;
+    this.#noted = true;
+    this.#parts.onLine(this);
   }
 
-  #push(line: LogLine): void {
+  #push(line: string): void {
     const last = this.#chunks.at(-1);
-    const fits = last !== undefined && last.chars + line.text.length <= CHUNK_CHARS;
+    const fits = last !== undefined && last.text.length + line.length <= CHUNK_CHARS;
     const chunk = fits ? last : this.#newChunk(last);
-    chunk.lines.push(line);
-    chunk.chars += line.text.length;
-    this.#waitingChars += line.text.length;
+    chunk.lines += 1;
+    chunk.text += line;
+    this.#waitingChars += line.length;
     if (this.#waitingChars > WAITING_CHARS_MAX) this.#dropMiddle();
   }
 
   #newChunk(last: Chunk | undefined): Chunk {
-    const firstLine = last === undefined ? 0 : last.firstLine + last.lines.length;
-    const startChar = last === undefined ? 0 : last.startChar + last.chars;
-    const chunk = { firstLine, lines: [], chars: 0, startChar, stored: 0 };
-    this.#chunks.push(chunk);
+    const firstLine = last === undefined ? 0 : last.firstLine + last.lines;
+    const startChar = last === undefined ? 0 : last.startChar + last.text.length;
+    const chunk = { firstLine, lines: 0, text: '', startChar, stored: 0 };
+    if (last === undefined) this.#chunks = [chunk];
+    else this.#chunks.push(chunk);
     return chunk;
   }
 
@@ -162,11 +177,32 @@ export class TaskLog {
     const index = this.#chunks.findIndex(({ startChar }, at) => startChar >= FIRST_CHARS && at > 0);
     if (index < 0 || index === this.#chunks.length - 1) return;
     const [dropped] = this.#chunks.splice(index, 1);
-    this.#waitingChars -= dropped!.chars;
+    this.#waitingChars -= dropped!.text.length;
+  }
+
+  /**
+   * Returns all lines, if none has been sent yet and they are few enough to travel with the report of the attempt; else
+   * null. They then count as stored.
+   */
+  take(): SlabLog | null {
+    const [chunk] = this.#chunks;
+    if (this.#chunks.length !== 1 || this.#sending !== null) return null;
+    if (chunk!.stored > 0 || chunk!.text.length > REPORTED_CHARS_MAX) return null;
+    this.#noted = false;
+    this.#parts.onClose(this);
+    this.#waitingChars = 0;
+    const { lines, text } = chunk!;
+    // A handler may log after its end: such lines continue the numbers.
+    chunk!.firstLine = lines;
+    chunk!.lines = 0;
+    chunk!.text = '';
+    const { task_id, attempt } = this.#attempt;
+    return this.#parts.slabs.write(task_id, attempt, { lines, text });
   }
 
   /** Resolves when all lines added so far are stored. */
   async flush(): Promise<void> {
+    this.#noted = false;
     while (this.#sending !== null) await this.#sending;
     this.#sending = this.#sendAll().finally(() => (this.#sending = null));
     await this.#sending;
@@ -174,30 +210,35 @@ export class TaskLog {
 
   /** Resolves when all lines are stored. */
   async close(): Promise<void> {
-    this.#parts.onClose();
+    this.#parts.onClose(this);
     await this.flush();
   }
 
   async #sendAll(): Promise<void> {
     for (;;) {
-      const unsent = this.#chunks.filter(({ lines, stored }) => lines.length > stored);
+      const unsent = this.#chunks.filter(({ lines, stored }) => lines > stored);
       if (unsent.length === 0) return;
       await Promise.all(unsent.map((chunk) => this.#sendChunk(chunk)));
       // Only the last chunk can grow.
-      const over = this.#chunks.slice(0, -1).filter(({ lines, stored }) => lines.length === stored);
+      const over = this.#chunks.slice(0, -1).filter(({ lines, stored }) => lines === stored);
       for (const chunk of over) this.#chunks.splice(this.#chunks.indexOf(chunk), 1);
-      this.#waitingChars = this.#chunks.reduce((sum, { chars }) => sum + chars, 0);
+      this.#waitingChars = this.#chunks.reduce((sum, { text }) => sum + text.length, 0);
     }
   }
 
   async #sendChunk(chunk: Chunk): Promise<void> {
-    const { length } = chunk.lines;
-    const sent = { ...this.#attempt, first_line: chunk.firstLine, lines: chunk.lines.slice() };
-    if (await this.#parts.send(sent)) chunk.stored = length;
+    const { firstLine: first_line, lines, text } = chunk;
+    if (await this.#parts.send({ ...this.#attempt, first_line, lines, text })) chunk.stored = lines;
   }
 }
 
-/** Without NUL, which PostgreSQL and terminals cannot hold in text, and carriage returns of progress bars. */
-function printableLine(text: string): string {
-  return UNPRINTABLE.test(text) ? text.replaceAll('\0', '\ufffd').replaceAll('\r', ' ') : text;
+/** Splits text into lines without NUL, which PostgreSQL and terminals cannot hold, and carriage returns of progress bars. */
+function printableLines(text: string): string[] {
+  return text.split(/\r?\n/).flatMap((line) => {
+    const printable = line.replaceAll('\0', '\ufffd').replaceAll('\r', ' ');
+    const parts = Math.max(1, Math.ceil(printable.length / LINE_CHARS_MAX));
+    return Array.from({ length: parts }, (_, part) =>
+      printable.slice(part * LINE_CHARS_MAX, (part + 1) * LINE_CHARS_MAX),
+    );
+  });
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '@heddle/base/clock';
 import type { Random } from '@heddle/base/random';
 import { redactText } from '@heddle/base/redact';
+import { Redactor } from '@heddle/base/redactor';
 import type { Delivery, DeliveryResult } from '@heddle/core/engine/port';
 import { nextTryDelayMs, scheduleOf, type RetrySchedules } from './retry-schedule.ts';
 
@@ -33,9 +34,7 @@ export function dead(delivery: Delivery, status: number | null, error: string): 
 
 /** The start of a text response, on one line, without the secrets of the request. */
 export function excerpt(text: string, secrets: readonly string[]): string {
-  let shown = text;
-  for (const secret of secrets.flatMap(spellings)) shown = shown.replaceAll(secret, '[redacted]');
-  shown = redactText(shown)
+  const shown = redactText(new Redactor(secrets.flatMap(spellings), '[redacted]').text(text))
     .replace(/[\s\x00-\x1f\x7f]+/g, ' ')
     .trim();
   if (shown === '') return '';

@@ -11,6 +11,10 @@ import { limitsOf } from './body-limits.ts';
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (request.routeOptions.config.streamed === true) {
+      done(unsupportedMediaType(true), undefined);
+      return;
+    }
     const state = request.heddle;
     state.bodyBytes = body.length;
     if (body.length === 0) {
@@ -28,11 +32,19 @@ export function readBodies(app: FastifyInstance): void {
   });
   app.addContentTypeParser('application/octet-stream', (request, body, done) => {
     if (request.routeOptions.config.streamed === true) done(null, body);
-    else done(new HeddleError('UNSUPPORTED_MEDIA_TYPE'), undefined);
+    else done(unsupportedMediaType(false), undefined);
   });
   app.addHook('preValidation', (request, _reply, done) => {
     const { bodyFault } = request.heddle;
     done(bodyFault ?? unwantedBody(request) ?? undefined);
+  });
+}
+
+/** @param streamed whether the route takes any content, instead of JSON */
+export function unsupportedMediaType(streamed: boolean): HeddleError {
+  const type = streamed ? 'application/octet-stream' : 'application/json';
+  return new HeddleError('UNSUPPORTED_MEDIA_TYPE', `The body must be ${type}`, {
+    details: [`content-type: must be ${type}; set the header`],
   });
 }
 

@@ -22,6 +22,8 @@ export async function describeApi(app: App, version: string, hostUrl: string): P
         { name: 'Tasks' },
         { name: 'Batches' },
         { name: 'Workflows', description: 'Trees of sequential and parallel containers.' },
+        { name: 'Runs', description: 'Batches and workflows as one list.' },
+        { name: 'Kinds', description: 'Kinds of tasks: what they do, their inputs, who runs them.' },
         { name: 'Jobs', description: 'Workflows on a schedule.' },
         { name: 'Work', description: 'Tasks for workers in any language: claim, heartbeat, complete.' },
         { name: 'Findings', description: 'Secrets found by scans, over all their runs.' },

@@ -4,13 +4,17 @@ import type { ApiToken, TokenScope } from '@heddle/core/domain/token';
 import type { AuditLog } from '@heddle/core/engine/audit-log';
 import type { Artifacts, Engine } from '@heddle/core/engine/port';
 import type { Findings } from '@heddle/core/engine/findings/port';
+import type { Overview } from '@heddle/core/engine/overview/port';
 import type { Models } from '@heddle/core/engine/models/port';
 import type { NamedSecrets } from '@heddle/core/engine/port';
+import type { Runs } from '@heddle/core/engine/runs/port';
+import type { KindDirectory } from '@heddle/core/engine/kinds/port';
 import type { Jobs } from '@heddle/core/engine/schedule/port';
 import type { AgentConnection } from '@heddle/core/pool/agent/agent';
 import type { Orders, Registration } from '@heddle/core/pool/port/store';
 import type { PoolOperations } from '@heddle/core/pool/pool-port';
 import type { BreakerState } from '@heddle/base/breaker';
+import type { JsonObject } from '@heddle/base/json';
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import type { Metrics } from '@heddle/core/metrics/metrics';
@@ -202,8 +206,16 @@ export interface RunnerAgents extends AgentConnection {
   onOrders(runnerId: string, ring: () => void): () => void;
 }
 
+/** The kinds of tasks, as the server knows them. */
+export interface Kinds extends Pick<KindDirectory, 'list' | 'get'> {
+  /** Returns why an input is invalid, each fault with its path from `input`; none for kinds whose schema is not known. */
+  inputFaults(kind: string, input: JsonObject): Promise<string[]>;
+}
+
 export interface ServerDependencies {
   engine: Engine;
+  runs: Runs;
+  kinds: Kinds;
   jobs: Jobs;
   findings: Omit<Findings, 'retain'>;
   models: Omit<Models, 'retain' | 'latestRuns'>;
@@ -211,6 +223,7 @@ export interface ServerDependencies {
   pool: PoolOperations;
   agents: RunnerAgents;
   queues: Queues;
+  overview: Overview;
   artifacts: Omit<Artifacts, 'retain' | 'open'>;
   audit: Omit<AuditLog, 'retain'>;
   tokens: TokenRepository;

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { HeddleError } from '@heddle/base/errors';
 import type { Logger } from '@heddle/base/log';
+import { unsupportedMediaType } from './body.ts';
 import { routeOf } from './request-state.ts';
 import { PROBLEM_TYPE, problemOf } from './wire/problem.ts';
 
@@ -17,7 +18,7 @@ interface FrameworkError {
  */
 export function answerProblems(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler((error: Error, request, reply) => {
-    const known = asHeddleError(error, request.routeOptions.bodyLimit);
+    const known = asHeddleError(error, request.routeOptions);
     if (known.code === 'INTERNAL')
       log.error({ err: error, route: routeOf(request), method: request.method }, 'request failed');
     return sendProblem(request, reply, known);
@@ -44,18 +45,16 @@ export function answerBadAddress(request: FastifyRequest, reply: FastifyReply): 
     .send(JSON.stringify(problemOf(error, undefined)));
 }
 
-function asHeddleError(error: Error, bodyLimitBytes: number | undefined): HeddleError {
+function asHeddleError(error: Error, { bodyLimit, config }: FastifyRequest['routeOptions']): HeddleError {
   if (error instanceof HeddleError) return error;
   const { code, statusCode, message } = error as FrameworkError;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new HeddleError('BODY_TOO_LARGE', undefined, {
-        details: [`body: must have at most ${bodyLimitBytes} bytes; send less at once`],
+        details: [`body: must have at most ${bodyLimit} bytes; send less at once`],
       });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new HeddleError('UNSUPPORTED_MEDIA_TYPE', undefined, {
-        details: ['content-type: must be application/json; set the header'],
-      });
+      return unsupportedMediaType(config.streamed === true);
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new HeddleError('MALFORMED_BODY', undefined, {
         details: ['content-length: does not match the length of the body'],

@@ -29,13 +29,20 @@ import { eventRoutes } from './routes/events.ts';
 import { executorRoutes } from './routes/executors.ts';
 import { findingRoutes } from './routes/findings.ts';
 import { modelRoutes } from './routes/models.ts';
+import { homeRoutes } from './routes/home.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { oidcRoutes } from './routes/oidc.ts';
-import { pageRoutes } from './routes/page.ts';
+import { jobTimeRoutes } from './routes/job-times.ts';
+import { kindRoutes } from './routes/kinds.ts';
+import { pageRoutes, readPage } from './routes/page.ts';
 import { runnerAgentRoutes } from './routes/runner-agents.ts';
+import { placeRoutes } from './routes/places.ts';
 import { poolRoutes } from './routes/pool.ts';
 import { queueRoutes } from './routes/queues.ts';
 import { reportRoutes } from './routes/report.ts';
+import { runRoutes } from './routes/runs.ts';
+import { runViewRoutes } from './routes/run-views.ts';
+import { runOperationRoutes } from './routes/run-operations.ts';
 import { secretRoutes } from './routes/secrets.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { sessionsRoutes } from './routes/sessions.ts';
@@ -43,6 +50,7 @@ import { serviceRoutes } from './routes/service.ts';
 import { submitRoutes } from './routes/submit.ts';
 import { taskListRoutes } from './routes/task-list.ts';
 import { logRoutes } from './routes/logs.ts';
+import { taskOperationRoutes } from './routes/task-operations.ts';
 import { taskRoutes } from './routes/task.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
@@ -115,7 +123,7 @@ export function buildServer(dependencies: ServerDependencies): App {
   readBodies(app);
   limitBodies(app, config.bodyLimitBytes);
   answerProblems(app, log);
-  answerUnmatched(app);
+  answerUnmatched(app, readPage(config.pageDirectory));
 
   app.register(async (scope) => {
     const routed = scope.withTypeProvider<TypeBoxTypeProvider>();
@@ -142,17 +150,25 @@ function refuseWhileClosing(app: App, streams: EventStreams): void {
 }
 
 function addRoutes(app: App, context: RouteContext): void {
+  homeRoutes(app, context);
+  placeRoutes(app, context);
   submitRoutes(app, context);
   taskListRoutes(app, context);
   taskRoutes(app, context);
+  taskOperationRoutes(app, context);
   logRoutes(app, context);
   reportRoutes(app, context);
+  runRoutes(app, context);
+  runViewRoutes(app, context);
   batchRoutes(app, context);
   workflowRoutes(app, context);
+  runOperationRoutes(app, context);
   workRoutes(app, context);
   workDataRoutes(app, context);
   workArtifactRoutes(app, context);
+  kindRoutes(app, context);
   jobRoutes(app, context);
+  jobTimeRoutes(app, context);
   findingRoutes(app, context);
   modelRoutes(app, context);
   executorRoutes(app, context);

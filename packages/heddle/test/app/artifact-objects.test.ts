@@ -18,7 +18,7 @@ import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
 import { eventually } from '@heddle/test-support/eventually';
 import { artifactsOf } from '../../src/app/artifacts/open.ts';
 import { loadConfiguration } from '../../src/app/config.ts';
-import { startCheckingS3, type CheckingS3 } from '../support/app/checking-s3.ts';
+import { startCheckingS3, type CheckingS3 } from '@heddle/test-support/app/checking-s3';
 import { heddle } from '../support/cli/run-command.ts';
 
 const TIER = spawnSync('bwrap', ['--version']).status === 0 ? 'jail' : 'process';

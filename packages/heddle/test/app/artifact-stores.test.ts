@@ -13,7 +13,7 @@ import { systemClock } from '@heddle/base/clock';
 import { silentLogger, type Logger } from '@heddle/base/log';
 import type { BlobStore, ContentId } from '@heddle/core/engine/port';
 import { blobStoreOf } from '../../src/app/artifacts/open.ts';
-import { startCheckingS3, type CheckingS3 } from '../support/app/checking-s3.ts';
+import { startCheckingS3, type CheckingS3 } from '@heddle/test-support/app/checking-s3';
 
 const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;

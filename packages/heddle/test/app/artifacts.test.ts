@@ -11,6 +11,7 @@ import { after, before, describe, test } from 'node:test';
 import { ATTEMPT_OUTCOME_CODE } from '@heddle/base/vocabulary/attempt';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
+import { newId } from '@heddle/base/random';
 import { HeddleClient, type Artifact, type Task } from '@heddle/client';
 import type { WorkDto } from '@heddle/client';
 import { eventually } from '@heddle/test-support/eventually';
@@ -196,7 +197,12 @@ describe('artifacts', { concurrency: false }, () => {
     const octets = { 'content-type': 'application/octet-stream' };
     assert.equal((await put('name=a&attempt=7', octets)).status, 409);
     assert.equal((await put('name=a&attempt=1&holder=somebody', octets)).status, 409);
-    assert.equal((await put('name=a&attempt=1', { 'content-type': 'text/plain' })).status, 415);
+    for (const type of ['text/plain', 'application/json']) {
+      const refused = await put('name=a&attempt=1', { 'content-type': type });
+      assert.equal(refused.status, 415, type);
+      assert.match(await refused.text(), /content-type: must be application\/octet-stream; set the header/);
+    }
+    await assert.rejects(client.artifacts.list(task.id, { attempt: 7 }), { status: 404 });
     assert.equal((await put('name=a&attempt=1', { ...octets, authorization: '' })).status, 401);
     const tooLarge = await client.work
       .putArtifact(task, 'a', streamOf(Buffer.alloc(3_000_000)))
@@ -281,10 +287,11 @@ describe('artifacts', { concurrency: false }, () => {
     const orphan = sha256('orphan');
     await mkdir(join(stored, orphan.slice(0, 2)), { recursive: true });
     await writeFile(join(stored, orphan.slice(0, 2), orphan), 'orphan');
-    await writeFile(join(stored, 'unfinished', 'half'), 'half');
+    const unfinished = join(stored, 'unfinished', newId());
+    await writeFile(unfinished, 'half');
     const old = new Date(systemClock.now() - 48 * HOUR_MS);
     await utimes(join(stored, orphan.slice(0, 2), orphan), old, old);
-    await utimes(join(stored, 'unfinished', 'half'), old, old);
+    await utimes(unfinished, old, old);
 
     await query(`delete from heddle.artifact where task_id = '${deleted.id}'`);
     await query(`update heddle.artifact_blob set stored_at = now() - interval '2 hours'`);

@@ -86,6 +86,11 @@ describe('a task that runs a command', { concurrency: false }, () => {
     assert.match((await run({ run: 'kill -SEGV $$' })).task.failure_reason!, /SIGSEGV|exited with 139/);
   });
 
+  test('ends after its own timeout', async () => {
+    const { task } = await run({ run: 'echo working; sleep 600', timeout_secs: 1 });
+    assert.deepEqual([task.status, task.failure_reason], ['Failure', 'it ran for longer than its timeout_secs, 1']);
+  });
+
   test('reports progress', async () => {
     const { task, log } = await run({ run: 'for i in 10 40 100; do echo "::progress $i/100::"; done; echo done' });
     assert.equal(task.success, 100);
@@ -154,6 +159,19 @@ test('heddle run shows the output of a command and exits with its code', async (
     assert.match(ran.stderr, /^oops\nFailure task [0-9a-f-]{36}: it exited with 42: oops\n$/);
     const quiet = await on('--file', `list=${import.meta.filename}`, '--', 'head', '-c', '8', 'list');
     assert.deepEqual([quiet.code, quiet.stdout, quiet.stderr], [0, '/** Task\n', '']);
+    const own = await on('seq', '-s', ' ', '1', '3');
+    assert.deepEqual([own.code, own.stdout], [0, '1 2 3\n'], 'options of the program are its own');
+    const long = await on('--json', 'seq', '1', '5000');
+    const lines = long.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { text: string }).text);
+    assert.deepEqual([long.code, lines.length, lines.at(-1)], [0, 5_000, '5000']);
+    const large = await on('true', 'x'.repeat(70_000));
+    assert.match(
+      large.stderr,
+      /--file, --stdin, --env and the command line have \d+ bytes as JSON; a task may have 65536/,
+    );
     const detached = await on('--detach', '--', 'true');
     assert.match(detached.stdout, /^[0-9a-f-]{36}\n$/);
     const client = new HeddleClient({ baseUrl: server.url });

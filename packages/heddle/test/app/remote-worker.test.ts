@@ -51,8 +51,8 @@ describe('a worker without a database', { concurrency: false }, () => {
     await rm(directory, { recursive: true });
   });
 
-  function start(): HeddleProcess {
-    return new HeddleProcess(['worker', '--url', server.url, '--module', MODULE, '--json'], {
+  function start(...args: string[]): HeddleProcess {
+    return new HeddleProcess(['worker', '--url', server.url, '--module', MODULE, '--json', ...args], {
       HEDDLE_TOKEN: token,
       HEDDLE_DATA_DIR: join(directory, 'none'),
       HEDDLE_COMMANDS: TIER,
@@ -179,6 +179,15 @@ describe('a worker without a database', { concurrency: false }, () => {
     assert.equal(await worker.end('SIGTERM'), 0, worker.stderr);
     worker = start();
     await worker.ready();
+  });
+
+  test('does not start for kinds that need the database', async () => {
+    const refused = start('--kind', 'UpsertModels', '--kind', 'remote.sum');
+    assert.equal(await refused.exited, 2);
+    assert.match(
+      refused.stderr,
+      /--kind UpsertModels: needs a database, which this worker does not have: leave it to the servers, which run it/,
+    );
   });
 
   test('has a token that allows nothing else', async () => {

@@ -3,11 +3,13 @@ import { describe, it } from 'node:test';
 import { HeddleError } from '@heddle/base/errors';
 import { systemClock, VirtualClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
+import { decodeLines } from '@heddle/base/log-lines';
+import { linesOf, type SlabLog } from '@heddle/base/log-slab';
 import { seededRandom } from '@heddle/base/random';
 import { LocalWorker } from '../../src/dispatch/local-worker.ts';
 import type { LocalWorkerOptions } from '../../src/dispatch/local-worker.ts';
 import { ExecutorRegistry } from '../../src/dispatch/executor-registry.ts';
-import type { Executor } from '../../src/dispatch/executor-registry.ts';
+import type { Executor, TaskContext } from '../../src/dispatch/executor-registry.ts';
 import { eventually } from '@heddle/test-support/eventually';
 import { FakeTasks } from '../support/dispatch/fake-engine.ts';
 
@@ -62,7 +64,7 @@ describe('running tasks in this process', () => {
     const { reason = '' } = byId.get('rejects')!;
     assert.equal(reason.length, 1000);
     assert.ok(reason.startsWith('\ufffdxxx') && reason.endsWith('…'));
-    assert.match(byId.get('stranger')!.reason!, /no executor for the kind stranger/);
+    assert.match(byId.get('stranger')!.reason!, /no kind stranger in this process: name the module/);
     assert.deepEqual(tasks.claims[0]!.lanes, [
       'kind:sync',
       'kind:nothing',
@@ -155,6 +157,63 @@ describe('running tasks in this process', () => {
     await worker.stop(0);
     assert.equal(tasks.readySignal.listeners, 0);
     assert.equal(clock.timers, 0);
+  });
+});
+
+describe('what executors log', () => {
+  const textOf = (log: SlabLog): string[] => decodeLines(linesOf(log).text).map(({ text }) => text);
+
+  it('goes along with the report if it is little, and is stored before the report if it is much', async () => {
+    const tasks = new FakeTasks();
+    const worker = workerOf(tasks, {
+      silent: () => undefined,
+      little: (_task, { log, output }) => {
+        log.warn({ rows: 2 }, 'careful');
+        output('stdout', 'a\r\nb\0');
+      },
+      much: (_task, { output }) => output('stdout', 'x'.repeat(5_000)),
+      slow: async (_task, { output }) => {
+        output('stderr', 'before');
+        await eventually(() => tasks.logged.some(({ task_id }) => task_id === 'slow'), 'a line is stored');
+        output('stderr', 'after');
+      },
+    });
+    for (const kind of ['silent', 'little', 'much', 'slow']) tasks.add(1, kind, { id: kind });
+    worker.start();
+    await eventually(() => tasks.reports.length === 4, 'four reports');
+    await worker.stop(1_000);
+    const logs = new Map(tasks.reports.map(({ task_id, log }) => [task_id, log === undefined ? null : textOf(log)]));
+    assert.deepEqual(Object.fromEntries(logs), {
+      silent: null,
+      little: ['careful {"rows":2}', 'a', 'b\ufffd'],
+      much: null,
+      slow: null,
+    });
+    const stored = new Map(
+      tasks.logged.map(({ task_id, text }) => [task_id, decodeLines(text).map((each) => each.text)]),
+    );
+    assert.deepEqual(stored.get('slow'), ['before', 'after']);
+    assert.deepEqual(stored.get('much'), ['x'.repeat(5_000)]);
+    assert.equal(stored.size, 2);
+  });
+
+  it('is kept if it comes after the end, with the numbers that follow', async () => {
+    const tasks = new FakeTasks();
+    const ended = Promise.withResolvers<TaskContext>();
+    const worker = workerOf(tasks, {
+      hasty: (_task, context) => {
+        context.output('stdout', 'one\ntwo');
+        ended.resolve(context);
+      },
+    });
+    tasks.add(1, 'hasty');
+    worker.start();
+    await eventually(() => tasks.reports.length === 1, 'the report');
+    (await ended.promise).output('stdout', 'three');
+    await eventually(() => tasks.logged.length > 0, 'the late line');
+    await worker.stop(1_000);
+    assert.equal(tasks.reports[0]!.log!.lines, 2);
+    assert.deepEqual([tasks.logged[0]!.first_line, tasks.logged[0]!.lines], [2, 1]);
   });
 });
 

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { HeddleError } from '@heddle/base/errors';
 import { systemClock, VirtualClock, type Clock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
+import { decodeLines } from '@heddle/base/log-lines';
 import type { LogChunk, LogLine } from '@heddle/base/vocabulary/task-log';
 import { TaskLogs } from '../../src/dispatch/task-logs.ts';
 
@@ -12,7 +13,8 @@ const ATTEMPT = { task_id: 'a', attempt: 1 };
 /** What a store that replaces a chunk by a longer one would hold. */
 function stored(chunks: readonly LogChunk[]): string[] {
   const kept = new Map<number, readonly LogLine[]>();
-  for (const { first_line, lines } of chunks) {
+  for (const { first_line, text } of chunks) {
+    const lines = decodeLines(text);
     if ((kept.get(first_line)?.length ?? 0) < lines.length) kept.set(first_line, lines);
   }
   const texts: string[] = [];
@@ -49,7 +51,7 @@ test('lines are stored while the task runs', async () => {
     await clock.advance(600);
   }
   assert.deepEqual(
-    sent.map(({ lines }) => lines.length),
+    sent.map(({ lines }) => lines),
     [1, 2, 3],
   );
   await log.close();

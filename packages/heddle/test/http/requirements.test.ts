@@ -121,6 +121,12 @@ describe('requirements', () => {
       assert.ok(details[0]!.startsWith(`${at}: must not be combined with on_start`), details[0]);
     });
 
+    test(`${name}: rejected for a kind that needs the database`, async () => {
+      assert.deepEqual(await refused(url, body({ resource_class: 'large' }, { kind: 'UpsertModels' })), [
+        `${at}: must not be set for the kind UpsertModels, which needs the database, and runners have none; without requirements, a server runs the task`,
+      ]);
+    });
+
     test(`${name}: each fault is reported with its field`, async () => {
       const details = await refused(url, body({ usage_class: 'sopt', count: 0, memry: 4096 }));
       const fields = details.map((detail) => detail.slice(at.length + 1, detail.indexOf(':')));

@@ -12,7 +12,7 @@ function build(body: unknown, definitions = new DefinitionsInMemory()): Promise<
     batchId: newId(),
     name: null,
     traceparent: null,
-    idempotencyKey: null,
+    idempotency: null,
     newId,
     definitions,
     ssrf: (url) => (url.includes('blocked') ? 'must not lead to this host' : null),

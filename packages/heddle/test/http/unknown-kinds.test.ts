@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
 import { HeddleClient } from '@heddle/client';
-import { BUILT_IN_KINDS } from '@heddle/core/internal/domain/built-in-kinds';
+import { BUILT_IN_KINDS } from '@heddle/core/domain/built-in-kinds';
 import { createEngine } from '@heddle/core/engine/engine';
 import type { Engine } from '@heddle/core/engine/port';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';

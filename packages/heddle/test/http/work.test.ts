@@ -353,6 +353,8 @@ describe('the log of a claimed task', () => {
     const log = (task: typeof work, text: string): Promise<void> =>
       client.work.log(task!, { first_line: 0, lines: [{ text }] });
     await assert.rejects(log({ ...work!, holder: 'you' }, 'x'), isRefused('HELD_BY_ANOTHER'));
+    await assert.rejects(log({ ...work!, attempt: 2 }, 'x'), isRefused('STALE_ATTEMPT'));
+    await assert.rejects(log({ ...work!, id: newId() }, 'x'), isRefused('NOT_FOUND'));
     await assert.rejects(log(work, 'two\nlines'), isRefused('VALIDATION_FAILED'));
     await assert.rejects(log(work, 'x'.repeat(8_193)), isRefused('VALIDATION_FAILED'));
     await assert.rejects(client.taskLogs(newId()), isRefused('NOT_FOUND'));

@@ -14,6 +14,7 @@ export interface Heddle {
   readonly system: System;
   readonly url: string;
   readonly database: Database;
+  /** For further processes on the same database. */
   readonly databaseUrl: string;
   /** The requested token. */
   readonly token: string | null;

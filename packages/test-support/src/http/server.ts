@@ -18,7 +18,7 @@ import { createMetrics } from '@heddle/core/metrics/metrics';
 import { createTracer } from '@heddle/base/trace';
 import { EngineStub } from './engine-stub.ts';
 import { noPool } from './pool-stub.ts';
-import { noAgents, noArtifacts, noSecrets, noSessions } from './unused-parts.ts';
+import { noAgents, noArtifacts, noOverview, noSecrets, noSessions } from './unused-parts.ts';
 
 export const HANDLE_KEY = Buffer.alloc(32, 7);
 
@@ -104,7 +104,16 @@ const noJobs: Jobs = {
   resume: () => Promise.resolve(null),
   trigger: () => Promise.resolve(null),
   upcoming: () => Promise.resolve(null),
+  backfill: () => Promise.resolve(null),
+  calendar: () => Promise.resolve({ entries: [], left_out: 0 }),
   history: () => Promise.resolve(null),
+};
+
+/** No kinds; tests of kinds use a real database. */
+const noKinds: ServerDependencies['kinds'] = {
+  list: () => Promise.resolve([]),
+  get: () => Promise.resolve(null),
+  inputFaults: () => Promise.resolve([]),
 };
 
 /** No findings; tests of findings use a real database. */
@@ -113,6 +122,16 @@ const noFindings: ServerDependencies['findings'] = {
   get: () => Promise.resolve(null),
   triage: () => Promise.resolve(null),
   targets: () => Promise.resolve([]),
+};
+
+/** No runs; tests of runs use a real database. */
+const noRuns: ServerDependencies['runs'] = {
+  list: () => Promise.resolve({ runs: [], next: null, examined: 0 }),
+  get: () => Promise.resolve(null),
+  names: () => Promise.resolve({ names: [], next: null, examined: 0 }),
+  grid: () => Promise.resolve({ runs: [], tasks: [], cells: [], tasks_left_out: 0, partial: false }),
+  timeline: () => Promise.resolve(null),
+  search: () => Promise.resolve({ runs: [], tasks: [], others: [], tasks_examined: 0 }),
 };
 
 /** No models; tests of models use a real database. */
@@ -149,6 +168,8 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const definitions = new DefinitionsInMemory();
   const dependencies: ServerDependencies = {
     engine: stub.engine,
+    runs: noRuns,
+    kinds: noKinds,
     jobs: noJobs,
     findings: noFindings,
     models: noModels,
@@ -156,6 +177,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     pool: noPool,
     agents: noAgents,
     queues: noQueues,
+    overview: noOverview,
     audit: { record: () => Promise.resolve(), list: () => Promise.resolve([]) },
     tokens,
     sessionRepository: noSessions,

@@ -1,4 +1,5 @@
 import type { RunnerAgents, SessionRepository } from 'heddle/internal/http/ports';
+import type { Overview } from '@heddle/core/engine/overview/port';
 import type { Artifacts, NamedSecrets } from '@heddle/core/engine/port';
 
 const unused = (): Promise<never> => Promise.reject(new Error('not needed'));
@@ -16,12 +17,23 @@ export const noArtifacts: Omit<Artifacts, 'open' | 'retain'> = {
   pin: () => Promise.resolve(null),
 };
 
+/** An overview of nothing. */
+export const noOverview: Overview = {
+  home: unused,
+  workers: unused,
+  queues: unused,
+  slots: unused,
+  slot: unused,
+  failures: unused,
+};
+
 /** Secrets of a server that has none. */
 export const noSecrets: NamedSecrets = {
   set: unused,
   list: () => Promise.resolve([]),
   remove: () => Promise.resolve(false),
   rotate: () => Promise.resolve(0),
+  retain: () => Promise.resolve(),
   use: unused,
 };
 

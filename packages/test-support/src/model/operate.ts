@@ -4,7 +4,7 @@ import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import { forEachTask } from './answer.ts';
 import type { ModelOutcome } from './answer.ts';
 import { propagate, isBroken } from './propagate.ts';
-import { childrenOf, closeAttempt, isBadEnd, openGates, reopen, taskOf } from './state.ts';
+import { childrenOf, closeAttempt, copyModel, isBadEnd, openGates, reopen, taskOf } from './state.ts';
 import type { Model, ModelTask } from './state.ts';
 import { reopenInTrees, treeIsOver } from './tree-reopen.ts';
 import { settleTrees } from './tree-settle.ts';
@@ -91,6 +91,106 @@ export function retry(model: Model, ids: readonly TaskId[]): ModelOutcome[] {
     if (task.place === null) task.state = restingState(openGates(model, task));
   }
   return outcomes.map((outcome) => ({ ...outcome, state: model.tasks.get(outcome.task_id)?.state ?? null }));
+}
+
+/**
+ * Reopens ended tasks with everything after them, also what succeeded: in a batch all that depends on them, in a tree
+ * what a retry reopens with them. Counters of all of it begin again. Rejects a task before an open attempt, and one whose
+ * generators would create their nodes again.
+ */
+export function retryAfter(model: Model, ids: readonly TaskId[]): ModelOutcome[] {
+  const { chosen, after } = rerunnable(model, ids);
+  const outcomes = forEachTask(model, ids, itself, (task, id) => {
+    if (task.state === 'waiting' || task.state === 'pending') return 'unchanged';
+    return chosen.has(id) ? 'applied' : 'conflict';
+  });
+  const reopened = reopenInTrees(
+    model,
+    [...chosen].filter((id) => taskOf(model, id).place !== null),
+  );
+  const inBatches = [...chosen, ...after].map((id) => taskOf(model, id)).filter(({ place }) => place === null);
+  for (const task of inBatches) {
+    if (!isTerminal(task.state)) continue;
+    reopen(task);
+    reopened.add(task.definition.id);
+    if (chosen.has(task.definition.id)) task.run_at = null;
+  }
+  for (const id of reopened) {
+    const task = taskOf(model, id);
+    task.success_count = 0;
+    task.failure_count = 0;
+  }
+  for (const child of childrenOf(model, reopened)) if (child.state === 'pending') child.state = 'waiting';
+  settleTrees(model);
+  for (const task of inBatches) {
+    if (reopened.has(task.definition.id)) task.state = restingState(openGates(model, task));
+  }
+  return outcomes.map((outcome) => ({ ...outcome, state: model.tasks.get(outcome.task_id)?.state ?? null }));
+}
+
+/** Returns the tasks of a set that can run again with what is after them, and what is after those of batches. */
+function rerunnable(model: Model, ids: readonly TaskId[]): { chosen: Set<TaskId>; after: Set<TaskId> } {
+  const ended = ids.flatMap((id) => model.tasks.get(id) ?? []).filter(({ state }) => isTerminal(state));
+  const chosen = new Set(
+    ended
+      .filter(({ state }) => state !== 'disabled')
+      .map(({ definition }) => definition.id)
+      .filter((id) => taskOf(model, id).place === null || (treeIsOver(model, id) && !createsAgain(model, id))),
+  );
+  for (;;) {
+    const inBatches = new Set([...chosen].filter((id) => taskOf(model, id).place === null));
+    const after = tasksAfter(model, inBatches);
+    const refused = [...inBatches].filter((id) => {
+      const task = taskOf(model, id);
+      const held =
+        task.failed_by !== null &&
+        brokenParents(model, task).some((parent) => !inBatches.has(parent) && !after.has(parent));
+      const open = [...tasksAfter(model, new Set([id]), after)].some((below) => {
+        const { state, attempt_open } = taskOf(model, below);
+        return attempt_open && !isTerminal(state);
+      });
+      return held || open;
+    });
+    if (refused.length === 0) return { chosen, after };
+    for (const id of refused) chosen.delete(id);
+  }
+}
+
+/** Returns what depends on tasks of batches, without what stays ended because of another parent, and what is only after that. */
+function tasksAfter(model: Model, ids: ReadonlySet<TaskId>, within: ReadonlySet<TaskId> | null = null): Set<TaskId> {
+  const held = new Set<TaskId>();
+  for (;;) {
+    const reached = new Set<TaskId>();
+    let level: ReadonlySet<TaskId> = ids;
+    while (level.size > 0) {
+      const next = new Set<TaskId>();
+      for (const child of model.tasks.values()) {
+        const { id } = child.definition;
+        const depends = child.parents.some(
+          ({ parent_id }) => level.has(parent_id) && taskOf(model, parent_id).workflow_id === child.workflow_id,
+        );
+        if (!depends || reached.has(id) || ids.has(id) || held.has(id)) continue;
+        if (within !== null && !within.has(id)) continue;
+        reached.add(id);
+        next.add(id);
+      }
+      level = next;
+    }
+    if (within !== null) return reached;
+    const more = [...reached].filter((id) =>
+      brokenParents(model, taskOf(model, id)).some((parent) => !ids.has(parent) && !reached.has(parent)),
+    );
+    if (more.length === 0) return reached;
+    for (const id of more) held.add(id);
+  }
+}
+
+/** Returns whether a generator that has created nodes runs again with a task of a tree. */
+function createsAgain(model: Model, id: TaskId): boolean {
+  const reopened = reopenInTrees(copyModel(model), [id]);
+  const makers = [...model.tasks.values()].map(({ place }) => place?.generator_id ?? null);
+  for (const { generator_id } of model.containers.values()) makers.push(generator_id);
+  return makers.some((maker) => maker !== null && reopened.has(maker));
 }
 
 /** Returns the tasks of a set that can be reopened together: parents and children in one set enable each other. */

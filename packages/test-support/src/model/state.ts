@@ -1,9 +1,10 @@
 import type { ContainerId, TaskId, WorkflowId } from '@heddle/base/ids';
 import type { JsonObject } from '@heddle/base/json';
 import { countOpenGates } from './readiness.ts';
+import { runOutcome, type RunCounts } from '@heddle/base/vocabulary/run';
 import type { NewTask } from '@heddle/base/vocabulary/task';
 import { isTerminal, satisfiesRequiredSuccess } from '@heddle/base/vocabulary/task-state';
-import type { ContainerState, TaskState } from '@heddle/base/vocabulary/task-state';
+import type { ContainerState, TaskState, TerminalState } from '@heddle/base/vocabulary/task-state';
 import type { CompletionPolicy, ContainerMode } from '@heddle/base/vocabulary/workflow';
 import { isSealed } from './tree.ts';
 
@@ -160,10 +161,24 @@ export function tellOtherWorkflows(model: Model, ended: ReadonlySet<TaskId>): vo
   }
 }
 
-/** Counts the tasks of a workflow, and those that have not ended. */
-export function workflowProgress(model: Model, id: WorkflowId): { task_count: number; remaining: number } {
+/** Counts the tasks of a workflow by how they ended. */
+export function runCounts(model: Model, id: WorkflowId): RunCounts {
   const tasks = [...model.tasks.values()].filter((task) => task.workflow_id === id);
-  return { task_count: tasks.length, remaining: tasks.filter((task) => !isTerminal(task.state)).length };
+  const count = (...states: TaskState[]): number => tasks.filter(({ state }) => states.includes(state)).length;
+  return {
+    total: tasks.length,
+    remaining: tasks.filter((task) => !isTerminal(task.state)).length,
+    succeeded: count('succeeded'),
+    failed: count('failed', 'timed_out', 'partially_failed'),
+    canceled: count('canceled'),
+    skipped: count('disabled'),
+  };
+}
+
+/** Returns the state in which a workflow ended; null while tasks are open. */
+export function outcomeOf(model: Model, id: WorkflowId): TerminalState | null {
+  const counts = runCounts(model, id);
+  return counts.remaining > 0 ? null : runOutcome(counts, model.containers.get(id as string)?.state ?? null);
 }
 
 /** Closes this attempt: its slots are free and none of its clocks run. */

@@ -5,7 +5,7 @@ import type { ModelOutcome } from './answer.ts';
 import { claim } from './claim.ts';
 import { expire, failStart, heartbeat, loseDelivery, release, start, tryStart } from './expire.ts';
 import type { HeartbeatAnswer, ModelHeartbeat, ModelRelease } from './expire.ts';
-import { cancel, pause, resume, retry } from './operate.ts';
+import { cancel, pause, resume, retry, retryAfter } from './operate.ts';
 import { progress, report, update } from './report.ts';
 import type { ModelProgress, ModelReport, ModelUpdate } from './report.ts';
 import { copyModel } from './state.ts';
@@ -27,7 +27,7 @@ export type ModelEvent =
   | { type: 'report'; reports: readonly ModelReport[] }
   | { type: 'update'; updates: readonly ModelUpdate[] }
   | { type: 'progress'; reports: readonly ModelProgress[] }
-  | { type: 'cancel' | 'pause' | 'resume' | 'retry'; ids: readonly TaskId[] }
+  | { type: 'cancel' | 'pause' | 'resume' | 'retry' | 'retry_after'; ids: readonly TaskId[] }
   | { type: 'expire' }
   | { type: 'heartbeat'; beats: readonly ModelHeartbeat[] }
   | { type: 'release'; tasks: readonly ModelRelease[] }
@@ -88,6 +88,8 @@ export function step(before: Model, event: ModelEvent, now: number): Step {
       return after(resume(model, event.ids, now));
     case 'retry':
       return after(retry(model, event.ids));
+    case 'retry_after':
+      return after(retryAfter(model, event.ids));
     case 'expire':
       expire(model, now);
       return after();

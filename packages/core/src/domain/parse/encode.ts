@@ -12,30 +12,44 @@ import { encodeRule } from './rules.ts';
 /**
  * Encodes a node in its wire form; parsing it gives the same node again. Defaults are omitted, since generators send
  * many messages.
+ *
+ * @param idsOf the members that identify a node; by default its id and its name
  */
-export function encodeNode(node: NewNode): JsonObject {
-  const encoded = encodeAlone(node);
+export function encodeNode(node: NewNode, idsOf: (ids: NodeIds) => JsonObject = encodeIds): JsonObject {
+  const encoded = encodeAlone(node, idsOf);
   const pending = [{ node, into: encoded }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     if (next.node.type !== 'container') continue;
-    const children = next.node.children.map((child) => ({ node: child, into: encodeAlone(child) }));
+    const children = next.node.children.map((child) => ({ node: child, into: encodeAlone(child, idsOf) }));
     next.into['children'] = children.map(({ into }) => into);
     pending.push(...children);
   }
   return encoded;
 }
 
-function encodeAlone(node: NewNode): JsonObject {
+interface NodeIds {
+  id: string;
+  local_id: string | null;
+}
+
+function encodeIds({ id, local_id }: NodeIds): JsonObject {
+  return { id, ...unlessNull('local_id', local_id) };
+}
+
+/** Identifies a node by its name alone, for a definition that may be submitted many times. */
+export function encodeName({ local_id }: NodeIds): JsonObject {
+  return unlessNull('id', local_id);
+}
+
+function encodeAlone(node: NewNode, idsOf: (ids: NodeIds) => JsonObject): JsonObject {
   const policy: JsonObject = node.policy === 'FailOnFailure' ? {} : { policy: node.policy };
-  if (node.type === 'task') return { ...encodeTask(node), ...policy };
-  return { id: node.id, ...unlessNull('local_id', node.local_id), mode: node.mode, ...policy, children: [] };
+  if (node.type === 'task') return { ...idsOf(node.task), ...encodeTask(node), ...policy };
+  return { ...idsOf(node), mode: node.mode, ...policy, children: [] };
 }
 
 function encodeTask({ task, disabled, generates }: NewTaskNode): JsonObject {
   const isDefaultName = task.name === (task.local_id ?? task.kind);
   return {
-    id: task.id,
-    ...unlessNull('local_id', task.local_id),
     kind: task.kind,
     ...(isDefaultName ? {} : { name: task.name }),
     ...(Object.keys(task.metadata).length === 0 ? {} : { input: task.metadata }),

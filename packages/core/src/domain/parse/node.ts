@@ -8,7 +8,7 @@ import type { Members } from '@heddle/base/parse/members';
 import { readRetry } from './retry.ts';
 import { readRules } from './rules.ts';
 import { readSettings, SETTING_MEMBERS } from './settings.ts';
-import { REQUIREMENTS_WITH_WEBHOOK } from '../runner/check-requirements.ts';
+import { requirementConflict } from '../runner/check-requirements.ts';
 import { readRequirements } from '../runner/parse-requirements.ts';
 
 export const CONTAINER_MEMBERS = ['id', 'local_id', 'mode', 'policy', 'children'] as const;
@@ -79,7 +79,9 @@ export function readTask(node: Members, id: string, localId: string | null): New
   const kind = node.text('kind', KIND_CHARS_MAX) ?? '';
   // Whether the runner classes exist is checked on submission.
   const requirements = readRequirements(node, null);
-  if (requirements !== null && node.has('on_start')) node.fault('requirements', REQUIREMENTS_WITH_WEBHOOK);
+  const startsByWebhook = node.has('on_start');
+  const conflict = requirements === null ? null : requirementConflict({ kind, startsByWebhook });
+  if (conflict !== null) node.fault('requirements', conflict);
   return {
     type: 'task',
     policy: readPolicy(node),

@@ -13,6 +13,8 @@ import {
 import type { Queryable } from '../../store/database.ts';
 import { findTriggered, getRun, insertRuns, lastRuns, listRuns, rememberTriggered } from '../../store/job-history.ts';
 import { findJob, insertJob, listJobs, lockJob, readNow, removeJob, updateJob, type JobKey } from '../../store/jobs.ts';
+import { backfill, occurrencesIn } from './backfill.ts';
+import { readCalendar } from './calendar.ts';
 import type { JobContext } from './context.ts';
 import { parseSchedule, type Schedule } from './cron.ts';
 import { openRunsOf, startWaitingRuns } from './finish-job-runs.ts';
@@ -37,6 +39,13 @@ export function createJobs(context: JobContext): Jobs {
     trigger: (key, once = null, traceparent = null) =>
       changing(context, key, (tx, job, now) => trigger(context, tx, job, now, { once, traceparent })),
     upcoming: (key, count) => upcoming(context, key, count),
+    backfill: (key, { dry_run, ...request }) =>
+      changing(context, key, async (tx, job, now) =>
+        dry_run
+          ? { occurrences: occurrencesIn(job, request, now), started: 0 }
+          : await backfill(context, tx, job, now, request),
+      ),
+    calendar: (range) => readCalendar(context, range),
     history: async (key, { state, ...page }) => {
       const job = await findJob(database, keyOf(key));
       return job === null ? null : listRuns(database, job.id, { state: state ?? null, ...page });

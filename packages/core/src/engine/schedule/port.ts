@@ -7,6 +7,7 @@ import type {
   ListedJob,
   NewJob,
 } from '../../domain/schedule.ts';
+import type { IdempotencyKey } from '../port.ts';
 import type { ContainerState, TaskState } from '@heddle/base/vocabulary/task-state';
 
 /** Operations of the API on jobs. A key is a job's id or its name; the result is null if there is no such job. */
@@ -45,8 +46,53 @@ export interface Jobs {
   trigger(key: string, once?: string | null, traceparent?: string | null): Promise<JobRun | null>;
   /** Returns its next occurrences, at most as many as it will still start; none while it is paused. */
   upcoming(key: string, count: number): Promise<{ job: Job; times: number[] } | null>;
+  /**
+   * Starts a run for each occurrence of a range of the past; with `dry_run` it only returns them. A repeat with the same
+   * key returns the first answer, and starts nothing.
+   *
+   * @throws HeddleError VALIDATION_FAILED if the range is invalid or has too many occurrences; IDEMPOTENCY_MISMATCH
+   */
+  backfill(
+    key: string,
+    request: BackfillRange & { dry_run: boolean; idempotency: IdempotencyKey | null },
+  ): Promise<Backfill | null>;
+  /** @throws HeddleError VALIDATION_FAILED if the range is invalid */
+  calendar(range: BackfillRange): Promise<Calendar>;
   /** Returns the latest occurrence first. */
   history(key: string, page: { state?: JobRunState; offset: number; limit: number }): Promise<JobRun[] | null>;
+}
+
+/** A range of time, both ends included, milliseconds since the epoch. */
+export interface BackfillRange {
+  since: number;
+  until: number;
+}
+
+export interface Backfill {
+  /** Oldest first. */
+  occurrences: number[];
+  /** Runs that started, or wait for others. */
+  started: number;
+}
+
+/** What a job started, or will start. */
+export interface CalendarEntry {
+  job_id: string;
+  job_name: string;
+  at: number;
+  type: 'past' | 'next';
+  /** Null for what is still to come, like the reason. */
+  state: JobRunState | null;
+  reason: string | null;
+  /** The workflow that it started. */
+  run_id: string | null;
+}
+
+export interface Calendar {
+  /** Oldest first. */
+  entries: CalendarEntry[];
+  /** Number of further entries; of those to come at most 2,000 are counted. */
+  left_out: number;
 }
 
 /** Ended workflow of a job. */

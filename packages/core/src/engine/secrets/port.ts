@@ -14,8 +14,13 @@ export interface SecretUse {
   task_id: string;
   /** Absent for webhooks. */
   attempt?: number;
-  /** To whom the values are sent; absent: they stay in this process. */
+  /** The worker that the values are sent to, for the audit log. */
   worker?: { name: string; address: string };
+  /**
+   * Whether whoever gets the values reports on the task without a process of Heddle that redacts it; what is reported is
+   * then redacted when it arrives.
+   */
+  isSent?: boolean;
 }
 
 /** Secrets that tasks and webhooks name. Their values are returned to those that use them, never listed. */
@@ -34,4 +39,6 @@ export interface NamedSecrets {
    * @throws SecretRefusedError; Error if this process has no key for one of them
    */
   use(names: readonly string[], use: SecretUse): Promise<ReadonlyMap<string, string>>;
+  /** Deletes former values that no task was sent. */
+  retain(limit: number): Promise<void>;
 }

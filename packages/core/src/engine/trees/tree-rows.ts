@@ -148,7 +148,12 @@ export class TreeRowBuilder {
   }
 
   #countsOf(workflowId: string): NodeRows['counts'][number] {
-    const counts = this.#counts.get(workflowId) ?? { workflow_id: workflowId, tasks: 0, open: 0 };
+    const counts = this.#counts.get(workflowId) ?? {
+      workflow_id: workflowId,
+      tasks: 0,
+      open: 0,
+      kinds: this.#tasks.kindsOf(workflowId),
+    };
     this.#counts.set(workflowId, counts);
     return counts;
   }

@@ -46,7 +46,7 @@ const deliver = (verdict: 'delivered' | 'retry' | 'dead'): Command => ({
   verdicts: [verdict],
 });
 const CLAIM_WEBHOOKS: Command = { type: 'claim_for_delivery', limit: 9 };
-const operate = (type: 'cancel' | 'pause' | 'resume' | 'retry', ...tasks: number[]): Command => ({
+const operate = (type: 'cancel' | 'pause' | 'resume' | 'retry' | 'retry_after', ...tasks: number[]): Command => ({
   type,
   picks: tasks.map(pick),
 });
@@ -234,5 +234,49 @@ story(
   operate('cancel', 1),
   operate('retry', 1),
   report(0, 'succeeded'),
+  claim(),
+);
+story(
+  'a retry from here reopens what succeeded after it, and counts anew',
+  workflow({ expected_count: 2 }, { parents: after(1) }, { parents: afterAnyEnd(1) }, { parents: after(1, 3) }),
+  claim(),
+  progress(0),
+  report(0, 'succeeded'),
+  claim(),
+  report(1, 'failed'),
+  claim(),
+  report(2, 'succeeded'),
+  claim(),
+  report(3, 'succeeded'),
+  operate('retry_after', 1),
+  operate('retry_after', 0),
+  claim(),
+  operate('retry_after', 0),
+);
+story(
+  'a retry from here leaves what another parent holds, and what is only after that',
+  workflow({}, {}, { parents: after(1, 2) }, { parents: afterAnyEnd(1) }, { parents: afterAnyEnd(1, 4) }),
+  claim(),
+  report(0, 'failed'),
+  report(1, 'succeeded'),
+  claim(),
+  report(3, 'succeeded'),
+  claim(),
+  report(4, 'succeeded'),
+  operate('retry_after', 1),
+  claim(),
+  operate('retry_after', 0),
+);
+story(
+  'a retry from here is refused before an open attempt, paused or not, and takes a canceled one',
+  workflow({ rules: [limit(0, 2)] }, { parents: after(1), rules: [limit(0, 2)] }),
+  claim(),
+  report(0, 'succeeded'),
+  claim(),
+  operate('retry_after', 0),
+  operate('pause', 1),
+  operate('retry_after', 0),
+  operate('cancel', 1),
+  operate('retry_after', 0),
   claim(),
 );

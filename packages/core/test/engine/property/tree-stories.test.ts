@@ -44,7 +44,7 @@ const COMPLETE: TreeCommand = { type: 'complete' };
 const RETRY_WORKFLOW: TreeCommand = { type: 'retry_workflow', n: 0 };
 const CANCEL_WORKFLOW: TreeCommand = { type: 'cancel_workflow', n: 0 };
 const advance = (ms: number): TreeCommand => ({ type: 'advance', ms });
-const operate = (type: 'cancel' | 'pause' | 'resume' | 'retry', ...tasks: number[]): TreeCommand => ({
+const operate = (type: 'cancel' | 'pause' | 'resume' | 'retry' | 'retry_after', ...tasks: number[]): TreeCommand => ({
   type,
   picks: tasks.map(pick),
 });
@@ -400,4 +400,35 @@ story(
   { type: 'pause_workflow', n: 0 },
   RETRY_WORKFLOW,
   CLAIM,
+);
+story(
+  'a retry from here takes a task that succeeded, and what follows it',
+  sequence(TASK, parallel(TASK, sequence(TASK, TASK)), TASK),
+  CLAIM,
+  report(0),
+  operate('retry_after', 0),
+  CLAIM,
+  report(1),
+  report(2),
+  CLAIM,
+  report(3),
+  CLAIM,
+  report(4),
+  operate('retry_after', 2),
+  CLAIM,
+);
+story(
+  'a retry from here is refused where a generator has created nodes that it would create again',
+  FAN_OUT,
+  CLAIM,
+  create(WORKER),
+  report(0, 'succeeded', 1),
+  COMPLETE,
+  CLAIM,
+  report(2),
+  CLAIM,
+  report(1),
+  operate('retry_after', 0),
+  operate('retry_after', 2),
+  operate('retry_after', 1),
 );

@@ -19,6 +19,7 @@ const POOLS: Record<Pool, (task: ModelTask) => boolean> = {
   claimed: (task) => task.state === 'claimed' && task.delivering,
   unstarted: (task) => task.state === 'waiting' || task.state === 'pending',
   paused: (task) => task.state === 'paused',
+  ended: (task) => isTerminal(task.state),
   ended_badly: (task) => isTerminal(task.state) && task.state !== 'succeeded',
 };
 
@@ -89,6 +90,7 @@ export function eventOf(model: Model, command: Command): ModelEvent | null {
     case 'pause':
     case 'resume':
     case 'retry':
+    case 'retry_after':
       return { type: command.type, ids: resolvePicks(model, command.picks) };
     case 'lose_delivery': {
       const task = resolvePick(model, command.pick);
@@ -156,7 +158,8 @@ export function playOnModel(scenario: Scenario, observe: Observer = () => undefi
       case 'pause':
       case 'resume':
       case 'lose_delivery':
-      case 'retry': {
+      case 'retry':
+      case 'retry_after': {
         const event = eventOf(model, command);
         if (event !== null) apply(event);
       }

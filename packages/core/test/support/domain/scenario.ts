@@ -47,7 +47,7 @@ export interface RuleSpec {
 }
 
 /** Which tasks a pick chooses from; where none is such, from all. */
-export type Pool = 'any' | 'open' | 'claimed' | 'unstarted' | 'paused' | 'ended_badly';
+export type Pool = 'any' | 'open' | 'claimed' | 'unstarted' | 'paused' | 'ended' | 'ended_badly';
 
 export interface Pick {
   pool: Pool;
@@ -72,7 +72,7 @@ export type Command =
     }
   | { type: 'update'; pick: Pick; speaker: Speaker; counts: Counts | null; patch: JsonObject | null }
   | { type: 'progress'; items: { pick: Pick; counts: Counts }[] }
-  | { type: 'cancel' | 'pause' | 'resume' | 'retry'; picks: Pick[] }
+  | { type: 'cancel' | 'pause' | 'resume' | 'retry' | 'retry_after'; picks: Pick[] }
   | { type: 'lose_delivery'; pick: Pick }
   | { type: 'advance'; ms: number };
 
@@ -217,6 +217,10 @@ function commandArbitrary(size: ScenarioSize): fc.Arbitrary<Command> {
     weighted(
       size.retries === false ? 0 : 2,
       fc.record({ type: fc.constant('retry'), picks: picks('ended_badly', 'ended_badly', 'any') }),
+    ),
+    weighted(
+      size.retries === false ? 0 : 2,
+      fc.record({ type: fc.constant('retry_after'), picks: picks('ended', 'ended', 'any') }),
     ),
     weighted(1, fc.record({ type: fc.constant('lose_delivery'), pick: pickFrom('claimed') })),
     weighted(2, fc.record({ type: fc.constant('advance'), ms: fc.constantFrom(500, 1_000, 4_000, 6_000, 31_000) })),

@@ -23,6 +23,7 @@ const POOLS: Record<TreePool, (task: ModelTask) => boolean> = {
   generating: (task) => task.place?.generates === true && task.attempt_open && !isTerminal(task.state),
   unstarted: (task) => task.state === 'waiting' || task.state === 'pending',
   paused: (task) => task.state === 'paused',
+  ended: (task) => isTerminal(task.state),
   ended_badly: (task) => isTerminal(task.state) && task.state !== 'succeeded',
 };
 
@@ -79,6 +80,7 @@ export class TreeScript {
       case 'pause':
       case 'resume':
       case 'retry':
+      case 'retry_after':
         return { type: command.type, ids: resolveAll(model, command.picks) };
       case 'cancel_workflow':
       case 'pause_workflow':

@@ -38,7 +38,7 @@ export interface TreeTaskSpec {
 export type NodeSpec = ContainerSpec | TreeTaskSpec;
 
 /** Which tasks a pick chooses from; where none is such, from all. */
-export type TreePool = 'any' | 'open' | 'generating' | 'unstarted' | 'paused' | 'ended_badly';
+export type TreePool = 'any' | 'open' | 'generating' | 'unstarted' | 'paused' | 'ended' | 'ended_badly';
 
 export interface TreePick {
   pool: TreePool;
@@ -83,7 +83,7 @@ export type TreeCommand =
   | { type: 'create'; items: CreationSpec[] }
   | { type: 'complete' }
   | { type: 'heartbeat' | 'release'; items: { pick: TreePick; speaker: 'current' | 'stale' | 'future' }[] }
-  | { type: 'cancel' | 'pause' | 'resume' | 'retry'; picks: TreePick[] }
+  | { type: 'cancel' | 'pause' | 'resume' | 'retry' | 'retry_after'; picks: TreePick[] }
   | { type: 'cancel_workflow' | 'pause_workflow' | 'resume_workflow' | 'retry_workflow'; n: number }
   | { type: 'advance'; ms: number };
 
@@ -228,6 +228,7 @@ function commandArbitrary(size: TreeSize): fc.Arbitrary<TreeCommand> {
     weighted(rarely, fc.record({ type: fc.constant('pause'), picks: picks('any', 'open', 'unstarted') })),
     weighted(2 * rarely, fc.record({ type: fc.constant('resume'), picks: picks('paused', 'paused', 'any') })),
     weighted(rarely, fc.record({ type: fc.constant('retry'), picks: picks('ended_badly', 'ended_badly', 'any') })),
+    weighted(rarely, fc.record({ type: fc.constant('retry_after'), picks: picks('ended', 'ended', 'any') })),
     weighted(size.decisions === true ? 4 : rarely, workflow('cancel_workflow')),
     weighted(rarely, workflow('pause_workflow')),
     weighted(2 * rarely, workflow('resume_workflow')),

@@ -42,18 +42,29 @@ export function containerArguments(command: Command, plan: ContainerPlan): reado
     ],
     ...['--ulimit', 'core=0', '--ulimit', `nofile=${openFiles}:${openFiles}`, '--ulimit', `fsize=${fileBytes}`],
     ...['--ulimit', `nproc=${processes}:${processes}`],
-    ...['--tmpfs', `/tmp:rw,nosuid,nodev,size=${tmpBytes},mode=1777`],
+    ...temporaryDirectory(tmpBytes, isPodman(container)),
     ...['--mount', `type=bind,source=${directory},target=${WORK}`, '--workdir', WORK, '--env-file', variablesFile],
     ...container.parameters,
     ...['--entrypoint', program!, image, ...args],
   ];
 }
 
+/** Returns the options of the only temporary file system, besides the shared memory of the engine. */
+function temporaryDirectory(bytes: number, podman: boolean): readonly string[] {
+  // Podman would add others, which have no limit.
+  const alone = podman ? ['--read-only-tmpfs=false'] : [];
+  return [...alone, '--tmpfs', `/tmp:rw,nosuid,nodev,size=${bytes},mode=1777`];
+}
+
+function isPodman({ command }: ContainerPlan['container']): boolean {
+  return command.endsWith('podman');
+}
+
 function userOf({ user, container }: ContainerPlan): readonly string[] {
   if (user !== null) return ['--user', `${user}:${user}`];
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   // Without root, podman would map this user to the root of the container.
-  const keeps = container.command.endsWith('podman') ? ['--userns', 'keep-id'] : [];
+  const keeps = isPodman(container) ? ['--userns', 'keep-id'] : [];
   return ['--user', `${uid}:${gid}`, ...keeps];
 }
 

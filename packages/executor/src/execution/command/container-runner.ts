@@ -1,17 +1,20 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { ContainerRemoval } from '../container-removal.ts';
+import { removeTree } from '../directory-tree.ts';
 import { engineCommand, engineOutput } from '../engine-command.ts';
 import type { ContainerOptions } from '../options.ts';
 import type { Slots } from '../slots.ts';
+import { processesOf } from '../sweep.ts';
 import type { CommandLimits } from './command-line.ts';
 import { containerArguments, variablesOf } from './container-line.ts';
 import type { Command, CommandEnd, CommandHost, CommandRunner } from './port.ts';
+import { readOutput } from './read-output.ts';
 import { WorkDirectory } from './work-directory.ts';
 
 /** Exit code of an engine's client if the engine failed, not the command. */
@@ -63,15 +66,16 @@ export class ContainerRunner implements CommandRunner {
       const work = await WorkDirectory.make(join(place, 'work'), slot.user, command.files, diskBytes);
       const variablesFile = join(place, 'variables');
       await writeFile(variablesFile, variablesOf(command), { mode: 0o600 });
-      const plan = { ...this.#options, name, image, directory: work.path, variablesFile, user: slot.user };
+      const { user } = slot;
+      const plan = { ...this.#options, name, image, directory: work.path, variablesFile, user };
       const args = containerArguments(command, plan);
-      const ended = await new ContainerRun({ ...this.#options, args, name, command, host, work, removal }).end();
+      const ended = await new ContainerRun({ ...this.#options, args, name, user, command, host, work, removal }).end();
       await host.onEnd?.(work.path);
       return { ...ended, result: await work.readResult() };
     } finally {
       await removal.begin();
       this.#removals.delete(removal);
-      await rm(place, { recursive: true, force: true, maxRetries: 3 }).catch((error: unknown) => {
+      await removeTree(place).catch((error: unknown) => {
         this.#options.log.error({ err: error }, 'could not clean up after a command');
       });
     }
@@ -86,6 +90,8 @@ export class ContainerRunner implements CommandRunner {
 interface ContainerRunOptions extends ContainerRunnerOptions {
   readonly args: readonly string[];
   readonly name: string;
+  /** Exclusive user of its processes; null if it shares one. */
+  readonly user: number | null;
   readonly command: Command;
   readonly host: CommandHost;
   readonly work: WorkDirectory;
@@ -105,7 +111,7 @@ class ContainerRun {
   }
 
   async end(): Promise<Omit<CommandEnd, 'result'>> {
-    const { host, args, name, container, command, work, removal, clock } = this.#options;
+    const { host, args, name, container, command, work, removal, clock, user } = this.#options;
     host.signal.throwIfAborted();
     const client = engineCommand(container, args, 'pipe');
     const closed = this.#read(client);
@@ -114,7 +120,8 @@ class ContainerRun {
     host.signal.addEventListener('abort', stop, { once: true });
     if (host.signal.aborted) stop();
     const watch = new AbortController();
-    const watched = work.watch(this.#options, watch.signal, async () => {
+    const processes = (): readonly number[] => (user === null ? [] : processesOf({ user, marker: '' }));
+    const watched = work.watch({ ...this.#options, processes }, watch.signal, async () => {
       this.#outOfDisk = true;
       await engineOutput(container, ['kill', '--signal', 'KILL', name], clock);
     });
@@ -131,12 +138,13 @@ class ContainerRun {
   }
 
   async #read(client: ChildProcess): Promise<void> {
-    const { host } = this.#options;
-    client.stdout!.on('data', (chunk: Buffer) => host.onOutput('stdout', chunk));
-    client.stderr!.on('data', (chunk: Buffer) => {
+    const { host, clock } = this.#options;
+    const onError = (chunk: Buffer): void => {
       this.#said = (this.#said + chunk.toString()).slice(-1_000);
       host.onOutput('stderr', chunk);
-    });
+    };
+    void readOutput(client.stdout!, (chunk) => host.onOutput('stdout', chunk), clock);
+    void readOutput(client.stderr!, onError, clock);
     await once(client, 'close').catch((error: unknown) => {
       throw new Error(`${this.#options.container.command} cannot be started`, { cause: error });
     });

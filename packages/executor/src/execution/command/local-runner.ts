@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
@@ -8,11 +8,14 @@ import type { Slot, Slots } from '../slots.ts';
 import type { Ended, StartedProcess, Starter } from '../starter/starter.ts';
 import { descendantsOf, leftOf, MARKER, nameOf, send, sweepProcesses } from '../sweep.ts';
 import { type CommandLimits, environmentOf, homeOf, jailCommandLine, plainCommandLine } from './command-line.ts';
-import type { Command, CommandEnd, CommandHost, CommandRunner } from './port.ts';
+import { removeLeftovers } from './leftovers.ts';
+import type { Command, CommandEnd, CommandHost, CommandRunner, OutputStream } from './port.ts';
+import { readOutput } from './read-output.ts';
 import { WorkDirectory } from './work-directory.ts';
 
-/** Time for streams to close after all processes are gone. */
+/** Time for streams to close after the end, from the last output on, and in all. */
 const STREAMS_CLOSE_MS = 1_000;
+const STREAMS_CLOSE_MS_MAX = 10_000;
 
 export interface LocalRunnerOptions {
   readonly tier: 'jail' | 'process';
@@ -66,16 +69,23 @@ export class LocalRunner implements CommandRunner {
       await host.onEnd?.(work.path);
       return { ...ended, result: await work.readResult() };
     } finally {
-      await this.#clear(work, group);
+      await this.#clear(work, group, slot);
     }
   }
 
-  async #clear(work: WorkDirectory, group: ControlGroup | null): Promise<void> {
-    try {
-      await group?.remove();
-      await work.remove();
-    } catch (error) {
-      this.#options.log.error({ err: error }, 'could not clean up after a command');
+  async #clear(work: WorkDirectory, group: ControlGroup | null, { user }: Slot): Promise<void> {
+    const steps = [
+      () => group?.remove(),
+      () => work.remove(),
+      // A jail has temporary directories and memory of its own.
+      () => (this.tier === 'process' && user !== null ? removeLeftovers(user) : undefined),
+    ];
+    for (const step of steps) {
+      try {
+        await step();
+      } catch (error) {
+        this.#options.log.error({ err: error }, 'could not clean up after a command');
+      }
     }
   }
 
@@ -111,7 +121,8 @@ class LocalRun {
     const stop = (): void => void this.#stop(started);
     host.signal.addEventListener('abort', stop, { once: true });
     const watch = new AbortController();
-    const watched = work.watch(this.#options, watch.signal, () => {
+    const processes = (): readonly number[] => this.#processes(started);
+    const watched = work.watch({ ...this.#options, processes }, watch.signal, () => {
       this.#outOfDisk = true;
       this.#kill(started);
     });
@@ -168,16 +179,33 @@ class LocalRun {
   async #read({ streams, exited }: StartedProcess): Promise<void> {
     const { host, clock } = this.#options;
     const [, stdout, stderr] = streams;
-    stdout!.on('data', (chunk: Buffer) => host.onOutput('stdout', chunk));
-    stderr!.on('data', (chunk: Buffer) => host.onOutput('stderr', chunk));
-    const closed = [stdout!, stderr!].map((stream) => {
-      stream.on('error', () => undefined);
-      return once(stream, 'close').catch(() => undefined);
-    });
-    for (const stream of [stdout!, stderr!]) stream.once('end', () => stream.destroy());
+    let reads = 0;
+    const read = (stream: OutputStream, from: Readable): Promise<void> => {
+      const onChunk = (chunk: Buffer): void => {
+        reads += 1;
+        host.onOutput(stream, chunk);
+      };
+      return readOutput(
+        from.on('error', () => undefined),
+        onChunk,
+        clock,
+      );
+    };
+    const closed = Promise.all([read('stdout', stdout!), read('stderr', stderr!)]).then(() => true);
     await exited;
-    await Promise.race([Promise.all(closed), clock.sleep(STREAMS_CLOSE_MS)]);
+    const until = clock.monotonic() + STREAMS_CLOSE_MS_MAX;
+    for (let before = -1; before !== reads && clock.monotonic() < until;) {
+      before = reads;
+      if (await Promise.race([closed, clock.sleep(STREAMS_CLOSE_MS).then(() => false)])) break;
+    }
     for (const stream of streams) stream.destroy();
+  }
+
+  /** Returns its running processes: those of its user or its group, else those that did not detach themselves. */
+  #processes({ pid }: StartedProcess): readonly number[] {
+    const { slot, marker, group } = this.#options;
+    if (group !== null) return group.processes();
+    return slot.user === null ? [pid, ...descendantsOf(pid)] : leftOf(slot, marker, null);
   }
 
   /** Asks all processes to end, and kills them after the grace period. */

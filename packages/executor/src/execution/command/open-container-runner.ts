@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { removalArguments } from '../container-removal.ts';
+import { removeTree } from '../directory-tree.ts';
 import { engineOutput } from '../engine-command.ts';
 import { withDefaults, type ContainerOptions } from '../options.ts';
 import { tierUnavailable } from '../probe.ts';
@@ -49,7 +50,7 @@ export async function openContainerRunner(
   await clearStale(options.directory, PREFIX);
   const directory = await mkdtemp(join(options.directory, ownPrefix(PREFIX)));
   await mkdir(join(directory, 'commands'), { mode: 0o711 });
-  const release = (): Promise<void> => rm(directory, { recursive: true, force: true, maxRetries: 3 });
+  const release = (): Promise<void> => removeTree(directory);
   const prefix = `${ownPrefix(PREFIX)}${clock.now().toString(36)}-`;
   const { limits, diskBytes } = limitsOf(options);
   const parts = {

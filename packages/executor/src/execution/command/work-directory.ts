@@ -1,14 +1,18 @@
 import { constants } from 'node:fs';
-import { chown, lstat, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, open, type FileHandle } from 'node:fs/promises';
 import { join, normalize, sep } from 'node:path';
 
 import type { Clock } from '@heddle/base/clock';
+import { removeTree, TreeTooLarge, walk } from '../directory-tree.ts';
+import { deletedBytesOf } from './deleted-files.ts';
 import type { CommandFile } from './port.ts';
 
 export const RESULT_FILE = '.heddle-result';
 const RESULT_BYTES_MAX = 1024 * 1024;
-/** A directory with more entries counts as too large, so that measuring it stays cheap. */
-const ENTRIES_MAX = 100_000;
+/** Time between two measurements, relative to that of one: those of many files take a share of this process's time. */
+const PAUSE_SHARE = 3;
+/** Of what `stat` counts the space of a file in. */
+const BLOCK_BYTES = 512;
 
 export interface DiskWatch {
   readonly clock: Clock;
@@ -16,6 +20,8 @@ export interface DiskWatch {
   readonly diskIntervalMs: number;
   /** Bytes that the directory may take. */
   readonly diskBytes: number;
+  /** Returns the running processes of the command, whose deleted files take space too. */
+  readonly processes: () => readonly number[];
 }
 
 /** The working directory of one command, owned by the user of its processes. */
@@ -84,33 +90,33 @@ export class WorkDirectory {
     return bytes;
   }
 
-  /** Bytes of all files below it; Infinity if it has more than 100,000 entries. */
+  /** Space of all files below it, bytes; Infinity if they are too many or nested too deep to be measured. */
   async size(): Promise<number> {
-    let bytes = 0;
-    let entries = 0;
-    const waiting = [this.path];
-    for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-      for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-        entries += 1;
-        if (entries > ENTRIES_MAX) return Number.POSITIVE_INFINITY;
-        const path = join(folder, entry.name);
-        if (entry.isDirectory()) waiting.push(path);
-        else bytes += await diskBytes(path);
-      }
+    let blocks = 0;
+    try {
+      for await (const { stats } of walk(this.path, { opensAll: false })) blocks += stats.blocks;
+    } catch (error) {
+      if (error instanceof TreeTooLarge) return Number.POSITIVE_INFINITY;
+      // Another measurement follows.
     }
-    return bytes;
+    return blocks * BLOCK_BYTES;
   }
 
   /** Measures it until the signal aborts, and calls `onOver` once if it has become too large. */
   async watch(
-    { clock, diskIntervalMs, diskBytes }: DiskWatch,
+    { clock, diskIntervalMs, diskBytes, processes }: DiskWatch,
     signal: AbortSignal,
     onOver: () => void | Promise<void>,
   ): Promise<void> {
     const isOver = (): boolean => signal.aborted;
+    let pauseMs = diskIntervalMs;
     while (!isOver()) {
-      await clock.sleep(diskIntervalMs, signal).catch(() => undefined);
-      if (isOver() || (await this.size()) <= diskBytes) continue;
+      await clock.sleep(pauseMs, signal).catch(() => undefined);
+      if (isOver()) return;
+      const began = clock.monotonic();
+      const bytes = (await this.size()) + (await deletedBytesOf(processes(), this.path));
+      pauseMs = Math.max(diskIntervalMs, PAUSE_SHARE * (clock.monotonic() - began));
+      if (bytes <= diskBytes) continue;
       await onOver();
       return;
     }
@@ -119,6 +125,7 @@ export class WorkDirectory {
   /** @returns null if there is none @throws Error if it is not a regular file, or too large */
   async readResult(): Promise<Buffer | null> {
     const path = join(this.path, RESULT_FILE);
+    if (process.getuid?.() !== 0) await makeReadable(this.path, path);
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
       (error: unknown) => {
         const { code } = error as NodeJS.ErrnoException;
@@ -139,13 +146,14 @@ export class WorkDirectory {
   }
 
   async remove(): Promise<void> {
-    await rm(this.path, { recursive: true, force: true, maxRetries: 3 });
+    await removeTree(this.path);
   }
 }
 
-async function regularFile(file: { stat(): Promise<{ size: number; isFile(): boolean }> }): Promise<{ size: number }> {
+async function regularFile(file: FileHandle): Promise<{ size: number }> {
   const stats = await file.stat();
-  if (!stats.isFile()) throw new Error('$HEDDLE_RESULT is not a regular file');
+  // A hard link could be to a file of somebody else.
+  if (!stats.isFile() || stats.nlink !== 1) throw new Error('$HEDDLE_RESULT is not a regular file');
   return stats;
 }
 
@@ -154,8 +162,11 @@ async function makeFor(user: number | null, path: string): Promise<void> {
   if (user !== null) await chown(path, user, user);
 }
 
-/** Space that a file takes; sparse files take less than their length. */
-async function diskBytes(path: string): Promise<number> {
-  const { blocks } = await lstat(path).catch(() => ({ blocks: 0 }));
-  return blocks * 512;
+/** Grants this process the access that a command has removed; links are left alone. */
+async function makeReadable(directory: string, path: string): Promise<void> {
+  for (const place of [directory, path]) {
+    const stats = await lstat(place).catch(() => null);
+    if (stats?.isDirectory() === true) await chmod(place, 0o700);
+    else if (stats?.isFile() === true) await chmod(place, 0o600);
+  }
 }

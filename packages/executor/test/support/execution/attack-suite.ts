@@ -9,7 +9,7 @@ import type { Tier } from '../../../src/protocol/messages.ts';
 import { eventually } from '@heddle/test-support/eventually';
 import { type Attack, ATTACKS, type Expectation } from './attack-table.ts';
 import { AttackCode, resultOf, run, tryTier } from './fixture.ts';
-import { processesOfTasks, traces, type Traces } from './traces.ts';
+import { processesOfTasks, traces, type Traces } from '@heddle/test-support/executor/execution/traces';
 
 /** Processes per spare: in the jail, bubblewrap and its child. */
 const SPARE_PROCESSES: Readonly<Record<Tier, number>> = { pooled: 1, process: 1, jail: 2, container: 0 };

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { errorOf } from '@heddle/base/thrown';
 import type { ArtifactContent, BlobStore, ReceivedBlob } from '@heddle/core/engine/port';
 import { writeContent } from './content.ts';
+import { removeOldFiles } from './spool.ts';
 
 const UNFINISHED = 'unfinished';
 const DIGEST = /^[0-9a-f]{64}$/;
@@ -75,13 +76,8 @@ export class ArtifactFiles implements BlobStore {
     }
   }
 
-  async removeUnfinished(before: number): Promise<void> {
-    const folder = join(this.#directory, UNFINISHED);
-    for (const name of await namesIn(folder)) {
-      const path = join(folder, name);
-      const found = await stat(path).catch(() => null);
-      if (found !== null && found.mtimeMs < before) await rm(path, { force: true });
-    }
+  removeUnfinished(before: number): Promise<void> {
+    return removeOldFiles(join(this.#directory, UNFINISHED), before);
   }
 
   #pathOf(digest: Buffer): string {

@@ -15,7 +15,7 @@ import type {
   UploadTarget,
 } from '@heddle/core/engine/port';
 import type { S3Address } from './s3-address.ts';
-import { spoolContent } from './spool.ts';
+import { removeOldFiles, spoolContent } from './spool.ts';
 
 const DIGEST = /^[0-9a-f]{64}$/;
 const REMOVED_PER_REQUEST = 1_000;
@@ -110,9 +110,9 @@ export class ArtifactObjects implements BlobStore, DirectTransfers {
     } while (ContinuationToken !== undefined);
   }
 
-  /** A part of a content never becomes an object. */
-  removeUnfinished(): Promise<void> {
-    return Promise.resolve();
+  /** A part of a content never becomes an object; its file may have kept its name. */
+  removeUnfinished(before: number): Promise<void> {
+    return removeOldFiles(this.#options.spoolDirectory, before);
   }
 
   async signUpload({ digest, size }: ContentId): Promise<UploadTarget | null> {

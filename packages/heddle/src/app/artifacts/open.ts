@@ -36,11 +36,16 @@ export function bytesMaxOf({ artifactMaxMb }: Pick<SettingValues, 'artifactMaxMb
   return artifactMaxMb * MIB;
 }
 
-export function blobStoreOf(
-  { artifactsDir, artifactsS3, dataDir }: Pick<SettingValues, 'artifactsDir' | 'artifactsS3' | 'dataDir'>,
-  { clock, log }: Omit<Parts, 'database'>,
-): BlobStore {
-  const directory = artifactsDir === '' ? join(dataDir, 'artifacts') : artifactsDir;
+type StoreSettings = Pick<SettingValues, 'artifactsDir' | 'artifactsS3' | 'dataDir'>;
+
+/** Directory of the contents, or of those that are on their way to the bucket. */
+export function artifactsDirectoryOf({ artifactsDir, dataDir }: StoreSettings): string {
+  return artifactsDir === '' ? join(dataDir, 'artifacts') : artifactsDir;
+}
+
+export function blobStoreOf(settings: StoreSettings, { clock, log }: Omit<Parts, 'database'>): BlobStore {
+  const { artifactsS3 } = settings;
+  const directory = artifactsDirectoryOf(settings);
   if (artifactsS3 === '') return new ArtifactFiles(directory, newId);
   const address = parseS3Address(artifactsS3);
   return new ArtifactObjects({ address, spoolDirectory: directory, newId, clock, log });

@@ -1,7 +1,8 @@
-import { mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
+import { isUuid } from '@heddle/base/ids';
 import type { ArtifactContent, ContentId } from '@heddle/core/engine/port';
 import { writeContent } from './content.ts';
 
@@ -35,5 +36,14 @@ export async function spoolContent(
   } catch (error) {
     await file.close();
     throw error;
+  }
+}
+
+/** Removes contents that a process left in a directory, named by their ids, before a time. */
+export async function removeOldFiles(directory: string, before: number): Promise<void> {
+  for (const name of await readdir(directory).catch(() => [])) {
+    const path = join(directory, name);
+    const found = isUuid(name) ? await stat(path).catch(() => null) : null;
+    if (found !== null && found.mtimeMs < before) await rm(path, { force: true });
   }
 }

@@ -21,7 +21,7 @@ export function ec2Faults(settings: SettingValues): string[] {
   if (template !== '' && image !== '')
     faults.push('HEDDLE_POOL_EC2_IMAGE: has no effect when HEDDLE_POOL_EC2_TEMPLATE is set; set only one of the two');
   const has = (name: string): boolean => settings.ec2Environment.some((entry) => entry.startsWith(`${name}=`));
-  const reachesPool = has('DATABASE_URL') || (has('HEDDLE_URL') && has('HEDDLE_TOKEN'));
+  const reachesPool = has('HEDDLE_URL') && has('HEDDLE_TOKEN');
   if (template === '' && image !== '' && settings.ec2UserData === '' && !reachesPool) {
     faults.push(
       'HEDDLE_POOL_EC2_ENVIRONMENT: must contain HEDDLE_URL=… and HEDDLE_TOKEN=… (a token of the scope runner), which runners need, unless the script in HEDDLE_POOL_EC2_USER_DATA sets them',

@@ -6,8 +6,8 @@ import type { Logger } from '@heddle/base/log';
 import { Loop } from '@heddle/base/loop';
 
 const CHECK_MS = 1_000;
-/** Share of the timeout that applies if the server that launched the runner is gone too. */
-const ORPHAN_SHARE = 1 / 6;
+/** Share of the timeout that applies if the server that launched the runner is gone too: time to start it again. */
+const ORPHAN_SHARE = 1 / 2;
 
 /** A connection to the pool that records the time of the last answer. */
 export class MonitoredConnection implements AgentConnection {
@@ -58,8 +58,8 @@ export interface IsolationOptions {
 }
 
 /**
- * Ends a runner that has lost its pool, so that no process remains after Heddle was killed on a machine. While the
- * database answers, other servers may continue to use the runner.
+ * Ends a runner that has lost its pool, so that no process remains after Heddle was killed on a machine. While any
+ * server answers, the pool may continue to use the runner.
  */
 export function isolationLoop({ connection, server, aloneMs, clock, log, onIsolated }: IsolationOptions): Loop {
   let reported = false;

@@ -10,16 +10,17 @@ import { childEnvironment } from '@heddle/base/child-environment';
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { ConfigurationError } from '@heddle/base/terminal/failure';
-import type { SettingValues } from '../settings.ts';
+import { SETTING_GROUPS, SETTINGS, type SettingValues } from '../settings.ts';
 import { ec2SettingsOf } from './ec2.ts';
 
 export interface ProviderOptions {
   settings: SettingValues;
-  databaseUrl: string;
-  /** Whether this is a `heddle up`. */
-  development: boolean;
-  /** Values of command-line flags by variable, passed on to the environment of runners. */
-  flags: Readonly<Record<string, string | undefined>>;
+  /** URL of this server for programs of this machine. */
+  url: string;
+  /** Returns the credential of a runner. */
+  credentialOf: (runnerId: string) => Promise<string>;
+  /** Settings that differ from the environment of this process, by variable: for the runners that it starts. */
+  runnerVariables: Readonly<Record<string, string | undefined>>;
   clock: Clock;
   log: Logger;
   /** Called when a runner process on this machine ended without being asked to. */
@@ -31,6 +32,27 @@ const MAIN = fileURLToPath(
 );
 /** Grace period for the task of a runner when its server stops; the server itself has no more time. */
 const DRAIN_SECS = '3';
+
+/** Such as `PGPASSWORD`, which complete `DATABASE_URL`. */
+const LIBPQ_VARIABLE = /^PG[A-Z]+$/;
+
+/** What servers know and runners do not: the database, the queues, keys, and passwords of the mail server. */
+const WITHHELD = Object.fromEntries(
+  [
+    ...Object.values({
+      ...SETTING_GROUPS['Connection pool'],
+      ...SETTING_GROUPS.Secrets,
+      ...SETTING_GROUPS['E-mail'],
+    }),
+    SETTINGS.databaseUrl,
+    SETTINGS.queueUrl,
+    SETTINGS.webhookSecrets,
+  ]
+    .flatMap(({ name, aliases }) => [name, ...aliases])
+    .concat('HEDDLE_URL', 'HEDDLE_TOKEN')
+    .concat(Object.keys(process.env).filter((name) => LIBPQ_VARIABLE.test(name)))
+    .map((name) => [name, undefined]),
+);
 
 /** @throws ConfigurationError if the provider cannot be opened with these settings */
 export async function openProvider(options: ProviderOptions): Promise<RunnerProvider> {
@@ -47,19 +69,21 @@ export async function openProvider(options: ProviderOptions): Promise<RunnerProv
 }
 
 function openProcesses(options: ProviderOptions): ProcessProvider {
-  const { settings, databaseUrl, development, flags, clock, log, onEnded } = options;
+  const { settings, url, credentialOf, runnerVariables, clock, log, onEnded } = options;
   const { directory, name } = runnersHome(settings.dataDir, hostname());
   return new ProcessProvider({
     name,
     directory,
-    command: [process.execPath, MAIN, 'worker', '--json', ...(development ? ['--development'] : [])],
+    command: [process.execPath, MAIN, 'worker', '--json'],
     environment: childEnvironment({
-      ...flags,
-      DATABASE_URL: databaseUrl,
+      ...runnerVariables,
+      ...WITHHELD,
       HEDDLE_DATA_DIR: settings.dataDir,
       HEDDLE_WORKER_DRAIN_SECS: DRAIN_SECS,
     }),
     workingDirectory: process.cwd(),
+    url,
+    credentialOf,
     clock,
     log,
     onEnded,

@@ -7,29 +7,20 @@ import type { Tracing } from '@heddle/base/trace';
 import { HeddleApiError } from '@heddle/client';
 import type { AgentConnection, RunnerAgent } from '@heddle/core/pool/agent/agent';
 import type { Registration } from '@heddle/core/pool/port/store';
-import { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
-import type { Database } from '@heddle/core/store/database';
-import { RUNNER_CHANNEL } from '@heddle/core/store/runners/notice-queue';
 import type { KindDefinition } from '@heddle/kit';
-import { artifactsOf, bytesMaxOf } from '../artifacts/open.ts';
+import { bytesMaxOf } from '../artifacts/open.ts';
 import { serverArtifacts } from '../artifacts/server.ts';
-import { requireReachable } from '../database-access.ts';
-import { findRunningDatabase } from '../embedded.ts';
 import { loadKinds } from '../kind-modules.ts';
-import { secretsOf } from '../named-secrets.ts';
-import { openProcessDatabase, openProcessEngine } from '../process-parts.ts';
-import { requireSchema } from '../schema-state.ts';
 import { clientOf, serverResults, type ServerAddress } from '../server-access.ts';
 import { RemoteEngine } from '../server-engine.ts';
 import { serverSecrets } from '../server-secrets.ts';
 import type { SettingValues } from '../settings.ts';
 import type { StopSequence } from '../stop-sequence.ts';
 import { surviveStrayRejections } from '../stray-rejections.ts';
-import { workerKinds } from '../worker-kinds.ts';
+import { runnerKinds } from '../worker-kinds.ts';
+import type { LaunchingServer } from './launching-server.ts';
 import type { RunnerDutyOptions } from './runner-duty.ts';
-import { kindsOfRunner } from './runner-kinds.ts';
 import { ServerConnection, type AgentTimes } from './server-connection.ts';
-import { readPolicy } from './shared-policy.ts';
 
 /** How a runner reaches its pool and its task. */
 export interface RunnerAccess {
@@ -38,74 +29,36 @@ export interface RunnerAccess {
   kinds: readonly KindDefinition[];
   tools: Pick<RunnerDutyOptions, 'engine' | 'results' | 'secrets' | 'artifacts'>;
   /** Wakes the agent when its orders change; returns what ends that. */
-  watchOrders(agent: RunnerAgent): Promise<() => Promise<void>>;
+  watchOrders(agent: RunnerAgent): () => Promise<void>;
 }
 
 interface AccessOptions {
   settings: SettingValues;
+  server: ServerAddress;
+  /** The same server, if it launched this process; null on another machine. */
+  launcher: Pick<LaunchingServer, 'isRunning'> | null;
+  /** Name of the runner in the claims of its tasks. */
+  holder: string;
   log: Logger;
   tracing: Tracing;
   stopping: StopSequence;
-}
-
-/** Of a runner on the machine of its server. */
-export async function accessByDatabase(options: AccessOptions & { development: boolean }): Promise<RunnerAccess> {
-  const { settings, development, log, tracing, stopping } = options;
-  const common = { clock: systemClock, random: systemRandom, log };
-  const database = await openRunnerDatabase(options);
-  const { times, classes: resourceClasses } = await readPolicy(database, settings);
-  const engine = openProcessEngine({ role: 'runner', settings }, { database, ...common, tracing, resourceClasses });
-  stopping.add('the engine', () => engine.close());
-  return {
-    times,
-    connection: new PostgresRunnerStore({ database }),
-    kinds: await kindsOfRunner({ settings, development, database, engine, log, tracing, stopping }),
-    tools: {
-      engine,
-      secrets: secretsOf(settings, { database, clock: systemClock, log }),
-      artifacts: artifactsOf(settings, { database, clock: systemClock, log }),
-    },
-    watchOrders: (agent) =>
-      database.listen(RUNNER_CHANNEL, (payload) => {
-        if (payload === '' || payload === agent.orders?.runner_id) agent.wake();
-      }),
-  };
-}
-
-async function openRunnerDatabase({ settings, log, stopping }: AccessOptions): Promise<Database> {
-  const url = settings.databaseUrl ?? (await findRunningDatabase(settings.dataDir))?.url ?? null;
-  if (url === null) {
-    throw new ConfigurationError([
-      `--url (HEDDLE_URL): a runner needs the URL of a server, with a token of the scope runner, unless \`heddle up\` is running with ${settings.dataDir}`,
-    ]);
-  }
-  const common = { clock: systemClock, random: systemRandom, log };
-  const database = openProcessDatabase({ role: 'runner', settings }, { url, ...common });
-  stopping.add('the database pool', () => database.close());
-  await requireReachable(database, url);
-  await requireSchema(database);
-  return database;
 }
 
 const RETRY = { base_ms: 500, factor: 2, max_ms: 10_000, jitter: 0.2 };
 /** About five minutes. */
 const TRIES_MAX = 34;
 
-/** Of a runner on another machine, which has a token instead of a database. */
-export async function accessByServer(
-  options: AccessOptions & { server: ServerAddress; holder: string },
-  registration: Registration,
-): Promise<RunnerAccess> {
+export async function openAccess(options: AccessOptions, registration: Registration): Promise<RunnerAccess> {
   const { settings, server, holder, log, tracing, stopping } = options;
   const connection = new ServerConnection(server, systemClock);
-  const times = await registered(connection, registration, log);
+  const times = await registered(connection, registration, options);
   const modules = await loadKinds(settings.kindModules, process.cwd());
   if (modules.length > 0) surviveStrayRejections(log, stopping);
   const client = clientOf(connection.server);
   return {
     times,
     connection,
-    kinds: workerKinds({ settings, modules, names: [], database: null, control: null, tracing, log, stopping }),
+    kinds: runnerKinds({ settings, modules, tracing, log, stopping }),
     tools: {
       engine: new RemoteEngine(client, holder, log),
       results: serverResults(client, holder),
@@ -116,20 +69,24 @@ export async function accessByServer(
       const stop = new AbortController();
       const loop = connection.ordersLoop(() => agent.wake(), stop.signal, log);
       loop.start();
-      return Promise.resolve(async () => {
+      return async () => {
         stop.abort();
         await loop.stop();
-      });
+      };
     },
   };
 }
 
 /** @throws ConfigurationError if the server refuses the token */
-async function registered(connection: ServerConnection, registration: Registration, log: Logger): Promise<AgentTimes> {
+async function registered(
+  connection: ServerConnection,
+  registration: Registration,
+  { launcher, log }: Pick<AccessOptions, 'launcher' | 'log'>,
+): Promise<AgentTimes> {
   const { signal } = new AbortController();
   const isRefused = (error: unknown): boolean => error instanceof HeddleApiError && error.status < 500;
   const mayRetry = (error: unknown, retry: number): boolean => {
-    if (isRefused(error) || retry >= TRIES_MAX) return false;
+    if (isRefused(error) || retry >= TRIES_MAX || launcher?.isRunning === false) return false;
     if (retry === 1) log.warn({ err: error }, 'could not reach the server; retrying');
     return true;
   };
@@ -138,8 +95,7 @@ async function registered(connection: ServerConnection, registration: Registrati
     return await retrying(() => connection.times(registration), { policy: RETRY, ...clocks, signal, mayRetry });
   } catch (error) {
     if (!isRefused(error)) throw error;
-    throw new ConfigurationError([
-      `HEDDLE_TOKEN: the server does not register this runner: ${(error as Error).message}`,
-    ]);
+    const what = launcher === null ? 'HEDDLE_TOKEN: ' : '';
+    throw new ConfigurationError([`${what}the server does not register this runner: ${(error as Error).message}`]);
   }
 }

@@ -5,7 +5,7 @@ import { RUNNER_CHANNEL } from '@heddle/core/store/runners/notice-queue';
 import type { RunnerAgents } from '../../http/ports.ts';
 import type { SharedTimes } from './shared-policy.ts';
 
-/** The pool as agents of runners without a database reach it, over HTTP. */
+/** The pool as agents of runners reach it, over HTTP. */
 export class StoredRunnerAgents implements RunnerAgents {
   readonly times: RunnerAgents['times'];
   readonly #store: PostgresRunnerStore;

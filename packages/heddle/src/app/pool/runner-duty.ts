@@ -1,5 +1,6 @@
 import { kindExecutor, type KindTools } from '../../dispatch/kind/in-process.ts';
 import { LocalWorker } from '../../dispatch/local-worker.ts';
+import { heartbeatControl } from '../../dispatch/task-control.ts';
 import { ExecutorRegistry, type Executor, type TaskContext } from '../../dispatch/executor-registry.ts';
 import type { Engine } from '@heddle/core/engine/port';
 import { type KindDefinition, RunnersLost } from '@heddle/kit';
@@ -34,6 +35,8 @@ export interface RunnerDutyOptions {
 
 /** Grace period of a handler after its claim was revoked, milliseconds. */
 const HANDLER_GRACE_MS = 5_000;
+/** Interval of the heartbeats that find out whether its task is still wanted. */
+const WATCH_MS = 2_000;
 
 /** Executes the tasks of a runner: the task in its lane, one at a time. */
 export class RunnerDuty {
@@ -126,6 +129,8 @@ export class RunnerDuty {
     const { engine, holder, leaseMs, intervalMs, clock, random, log } = this.#options;
     return new LocalWorker({
       engine: watchedEngine(engine, (attempts) => this.#recordSettled(attempts)),
+      control: heartbeatControl(engine),
+      watchIntervalMs: WATCH_MS,
       registry: this.#registry,
       lanes: [`runner:${number}`],
       holder,

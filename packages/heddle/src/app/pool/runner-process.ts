@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 import { END_REASONS, LOSS_REASONS } from '@heddle/core/domain/runner/end-reasons';
@@ -9,7 +10,6 @@ import { systemClock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import { Loop } from '@heddle/base/loop';
 import { systemRandom } from '@heddle/base/random';
-import type { Tracing } from '@heddle/base/trace';
 import { warnUnknownVariables, type Configuration } from '../config.ts';
 import { ConfigurationError, EXIT, type ExitCode } from '@heddle/base/terminal/failure';
 import { processLog, type LogSink } from '../process-log.ts';
@@ -19,7 +19,8 @@ import type { SettingValues } from '../settings.ts';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
 import { StopSequence } from '../stop-sequence.ts';
 import { isolationLoop, MonitoredConnection } from './monitored-connection.ts';
-import { accessByDatabase, accessByServer, type RunnerAccess } from './runner-access.ts';
+import { LaunchingServer } from './launching-server.ts';
+import { openAccess } from './runner-access.ts';
 import { RunnerDuty } from './runner-duty.ts';
 
 /** Lifecycle events of a runner process. */
@@ -33,20 +34,20 @@ export interface RunnerOptions {
   configuration: Configuration;
   /** ID of the runner; `ec2` to read it from the instance metadata. */
   runner: string;
-  /** Directory with the record of the runner, for the process provider. */
+  /** Directory with the record of the runner, for the process provider, which writes its credential to the input. */
   home: string | null;
-  /** URL of a server and a token of the scope `runner`, for a runner without a database. */
+  /** URL of a server and a token of the scope `runner`, for a runner on another machine. */
   server: ServerAddress | null;
-  /** Whether a `heddle up` launched it. */
-  development: boolean;
   onEvent: (event: RunnerEvent) => void;
   logSink?: LogSink;
 }
 
 /** Dependencies of one start. */
 interface Start extends RunnerOptions {
+  server: ServerAddress;
   settings: SettingValues;
   record: RunnerRecord | null;
+  launcher: LaunchingServer | null;
   log: Logger;
   stopping: StopSequence;
 }
@@ -72,12 +73,22 @@ export async function runRunner(options: RunnerOptions): Promise<ExitCode> {
     log.info({ runner }, 'runner ended or superseded');
     return EXIT.ok;
   }
+  const launcher =
+    home === null || record === null
+      ? null
+      : new LaunchingServer({ home, record, credential: readFileSync(0, 'utf8'), publicUrl: settings.hostUrl });
+  const server = launcher ?? options.server;
+  if (server === null) {
+    throw new ConfigurationError([
+      '--url (HEDDLE_URL): a runner needs the URL of a server, and a token of the scope runner (HEDDLE_TOKEN)',
+    ]);
+  }
   warnUnknownVariables(configuration, log);
   return untilInterrupted(
     async (stop) => {
       const stopping = new StopSequence(systemClock, log);
       try {
-        await serveUntil(stop, { ...options, settings, record, log, stopping });
+        await serveUntil(stop, { ...options, server, launcher, settings, record, log, stopping });
       } finally {
         await stopping.stop();
       }
@@ -118,7 +129,7 @@ async function startAgent(
   stopping.add('tracing', () => tracing.shutdown());
   const metadata = start.runner === 'ec2' ? openMetadata() : null;
   const registration = await registrationOf(start, metadata);
-  const access = await openAccess(start, registration, tracing);
+  const access = await openAccess({ ...start, holder: holderName(), tracing }, registration);
   const { times, kinds } = access;
   const duty = new RunnerDuty({
     ...access.tools,
@@ -153,7 +164,7 @@ async function startAgent(
     onPeersLost: (epoch, lost) => duty.losePeers(epoch, lost),
     onEnd: onEnded,
   });
-  stopping.add('the wakes of the runner', await access.watchOrders(agent));
+  stopping.add('the wakes of the runner', access.watchOrders(agent));
   agent.start();
   stopping.add('the agent', () => agent.stop());
   const alone = { connection, server: record?.server ?? null, aloneMs: times.disconnected_ms, onIsolated: onEnded };
@@ -167,14 +178,6 @@ async function startAgent(
     stopping.add(`the ${loop.name} loop`, () => loop.stop());
   }
   return { agent, duty };
-}
-
-function openAccess(start: Start, registration: Registration, tracing: Tracing): Promise<RunnerAccess> {
-  const { settings, server } = start;
-  // A server that was named is meant, even if a database runs here.
-  return server !== null && settings.databaseUrl === null
-    ? accessByServer({ ...start, server, holder: holderName(), tracing }, registration)
-    : accessByDatabase({ ...start, tracing });
 }
 
 function holderName(): string {

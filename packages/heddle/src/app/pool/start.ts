@@ -31,10 +31,12 @@ export interface StartPoolOptions {
   /** The classes of the policy in the database. */
   classes: PoolPolicy['classes'];
   times: SharedTimes;
-  databaseUrl: string;
-  development: boolean;
-  /** Values of command-line flags, by variable. */
-  flags: Readonly<Record<string, string | undefined>>;
+  /** URL of this server for programs of this machine. */
+  url: string;
+  /** Returns the credential of a runner. */
+  credentialOf: (runnerId: string) => Promise<string>;
+  /** Settings that differ from the environment of this process, by variable: for the runners that it starts. */
+  runnerVariables: Readonly<Record<string, string | undefined>>;
   database: Database;
   queue: MessageQueue;
   metrics: Metrics;
@@ -48,14 +50,15 @@ export interface StartedPool {
   readonly pool: Pool;
   /** Requests runners for tasks. */
   readonly desk: RunnerBroker;
-  /** For agents without a database. */
   readonly agents: StoredRunnerAgents;
+  /** Ends the runner processes of this server, which hand their tasks back over HTTP. */
+  readonly stopRunners: () => Promise<void>;
 }
 
 const WATCH_MS = 1_000;
 const CENSUS_MS = 15_000;
 
-/** Starts the pool of this process; `stopping` ends its runners first, then the pool. */
+/** Starts the pool of this process, which `stopping` ends, but not its runners. */
 export async function startPool(options: StartPoolOptions): Promise<StartedPool> {
   const { settings, database, metrics, clock, random, log, stopping } = options;
   const policy = { ...poolPolicyOf(settings), classes: options.classes };
@@ -83,8 +86,7 @@ export async function startPool(options: StartPoolOptions): Promise<StartedPool>
   const agents = new StoredRunnerAgents(store, options.times);
   stopping.add('the wakes of agents', await agents.listen(database));
   startLoops(options, store, provider);
-  stopping.add('the runners', () => stopRunners(provider, store, log));
-  return { pool, desk: runnerBrokerOf(store), agents };
+  return { pool, desk: runnerBrokerOf(store), agents, stopRunners: () => stopRunners(provider, store, log) };
 }
 
 function startLoops(

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import type { Executors } from '../../kinds/remote/executors.ts';
+import type { UnreachableExecutor } from '@heddle/core/engine/overview/port';
 import type { EndpointState } from '@heddle/executor/client/options';
 import { RemoteExecutor } from '@heddle/executor/client/remote-executor';
 import type { Clock } from '@heddle/base/clock';
@@ -46,6 +47,13 @@ export class ConfiguredExecutors implements Executors {
     return [...this.#byName].flatMap(([executor, remote]) =>
       remote.endpoints().map((state) => ({ executor, ...state })),
     );
+  }
+
+  unreachable(): UnreachableExecutor[] {
+    const silent = this.list().filter(({ state }) => state === 'unreachable');
+    return silent.map(({ executor, endpoint, answered_at, last_error }) => {
+      return { executor, endpoint, since: answered_at, message: last_error?.message ?? null };
+    });
   }
 
   /** Starts periodic health checks of each endpoint. */

@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { clientCommand, processIo, wholeNumber, type ClientContext, type CommandIo } from '../output/client-command.ts';
 import { paged } from '../output/list-options.ts';
 import type { NewJob } from '../output/wire.ts';
+import { backfill, showCalendar, type BackfillOptions, type CalendarOptions } from './job-times.ts';
 import { createJob, updateJob, type JobCreateOptions, type JobUpdateOptions } from './job-change.ts';
 import {
   JOB_RUN_LOOKS,
@@ -26,6 +27,32 @@ export function registerJobCommands(program: Command, io: CommandIo = processIo)
   addUpdate(job, io);
   addReads(job, io);
   addSwitches(job, io);
+  addTimes(job, io);
+}
+
+const MOMENT = 'a date, or a time such as 2026-01-31T08:00:00Z';
+
+function addTimes(job: Command, io: CommandIo): void {
+  clientCommand<CalendarOptions>(
+    job
+      .command('calendar')
+      .description('Show what jobs started and will start')
+      .option('--since <moment>', `Begin of the range, ${MOMENT} (default a day ago)`)
+      .option('--until <moment>', `End of the range, ${MOMENT} (default in a week)`),
+    io,
+    showCalendar,
+  );
+  clientCommand<BackfillOptions>(
+    job
+      .command('backfill')
+      .description('Start a run for each occurrence in a range of the past')
+      .argument('<job>', JOB)
+      .requiredOption('--since <moment>', `Begin of the range, ${MOMENT}`)
+      .requiredOption('--until <moment>', `End of the range, ${MOMENT}`)
+      .option('--dry-run', 'Show the occurrences and start nothing'),
+    io,
+    backfill,
+  );
 }
 
 function addCreate(job: Command, io: CommandIo): void {

@@ -42,14 +42,16 @@ const KIND = 'Command';
 /** Time after which a task that has not started is explained. */
 const WAITING_MS = 2_000;
 const WAITING: ReadonlySet<string> = new Set(['Waiting', 'Pending', 'Paused']);
-const FILE_BYTES_MAX = 256 * 1024;
+/** The metadata of a task. */
+const INPUT_BYTES_MAX = 64 * 1024;
 
 /** Adds `heddle run`. */
 export function registerRunCommand(program: Command, io: CommandIo = processIo): void {
   const command = program
+    .enablePositionalOptions()
     .command('run')
     .description('Run a command as a task, show its output, and exit with its code')
-    .argument('<command...>', 'The program and its arguments, after --')
+    .argument('<command...>', 'The program and its arguments')
     .option('--class <name>', 'Run it on a runner of this class of the pool');
   runOptions(command, io, (context, options, ...argv) => run(context, options, argv.flat()));
 }
@@ -57,10 +59,11 @@ export function registerRunCommand(program: Command, io: CommandIo = processIo):
 /** Adds `heddle pool run`. */
 export function registerPoolRunCommand(pool: Command, io: CommandIo): void {
   const command = pool
+    .enablePositionalOptions()
     .command('run')
     .description('Run a command on a runner of a class, as `heddle run --class` does')
     .argument('<class>', 'Class of the runner')
-    .argument('<command...>', 'The program and its arguments, after --');
+    .argument('<command...>', 'The program and its arguments');
   runOptions(command, io, (context, options, runnerClass, ...argv) =>
     run(context, { ...options, class: runnerClass }, argv.flat()),
   );
@@ -70,6 +73,8 @@ function runOptions(command: Command, io: CommandIo, action: ClientAction<RunOpt
   const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
   clientCommand<RunOptions>(
     command
+      // What follows the program belongs to it, with or without `--`.
+      .passThroughOptions()
       .option('--env <name=value>', 'Environment variable; may be repeated', collect)
       .option('--file <name[=path]>', 'File for its working directory; may be repeated', collect)
       .option('--stdin', 'Pass this standard input on to it')
@@ -90,17 +95,18 @@ function runOptions(command: Command, io: CommandIo, action: ClientAction<RunOpt
 async function run(context: ClientContext, options: RunOptions, argv: readonly string[]): Promise<number> {
   const { client, output, io } = context;
   const task = await taskOf(options, argv, io.stdin);
-  const { tasks, warnings } = await client.submit([task]);
-  for (const { message } of warnings) output.notice(`warning: ${printable(message)}`);
-  const { id } = tasks[0]!;
-  if (options.detach === true) {
-    output.result({ id }, () => output.line(id));
-    return CLIENT_EXIT.ok;
-  }
   const stop = new AbortController();
-  const unsubscribe = io.onInterrupt(() => stop.abort());
+  // Before the task exists, so that no interruption leaves it behind.
+  const unsubscribe = io.onInterrupt(() => stop.abort(), ['SIGINT', 'SIGTERM']);
   try {
-    const writer = new LogWriter(output, false);
+    const { tasks, warnings } = await client.submit([task]);
+    for (const { message } of warnings) output.notice(`warning: ${printable(message)}`);
+    const { id } = tasks[0]!;
+    if (options.detach === true) {
+      output.result({ id }, () => output.line(id));
+      return CLIENT_EXIT.ok;
+    }
+    const writer = new LogWriter(output, { timestamps: false });
     void tellWhatItWaitsFor(context, id, stop.signal).catch(() => undefined);
     for await (const { attempt, lines } of client.followTaskLogs(id, {}, stop.signal)) writer.write(attempt, lines);
     if (stop.signal.aborted) {
@@ -159,6 +165,9 @@ async function taskOf(options: RunOptions, argv: readonly string[], stdin: Reada
     ...(network === true ? { network } : {}),
     ...(memory === undefined ? {} : { memory_mb: memory }),
   };
+  const bytes = Buffer.byteLength(JSON.stringify(input));
+  if (bytes > INPUT_BYTES_MAX)
+    throw tooLarge(`--file, --stdin, --env and the command line have ${bytes} bytes as JSON`);
   return {
     name: options.name ?? argv.join(' ').slice(0, 100),
     kind: KIND,
@@ -166,6 +175,11 @@ async function taskOf(options: RunOptions, argv: readonly string[], stdin: Reada
     ...(timeout === undefined ? {} : { timeout, timeout_basis: 'start' as const }),
     ...(options.class === undefined ? {} : { requirements: { resource_class: options.class } }),
   };
+}
+
+function tooLarge(what: string): UsageFailure {
+  const max = `a task may have ${INPUT_BYTES_MAX}`;
+  return new UsageFailure(`${what}; ${max}: let the command fetch larger data, or use an artifact of another task`);
 }
 
 /** Of `NAME=VALUE`, or of a variable of this environment: `NAME`. */
@@ -183,9 +197,7 @@ async function fileOf(given: string): Promise<[string, string]> {
   const content = await readFile(path).catch((error: unknown) => {
     throw new UsageFailure(`--file: ${messageOf(error)}`);
   });
-  if (content.length > FILE_BYTES_MAX) {
-    throw new UsageFailure(`--file: ${path} has ${content.length} bytes, more than ${FILE_BYTES_MAX}`);
-  }
+  if (content.length > INPUT_BYTES_MAX) throw tooLarge(`--file: ${path} has ${content.length} bytes`);
   if (!isUtf8(content)) throw new UsageFailure(`--file: ${path} is not text in UTF-8`);
   return [name, content.toString()];
 }

@@ -14,8 +14,8 @@ export interface LogOptions {
 /** Writes what a task logged: output as it was, other lines with their level. With `--json` one object a line. */
 export async function showLogs(context: ClientContext, options: LogOptions, id: string): Promise<ClientExit> {
   const { client, output } = context;
-  const writer = new LogWriter(output, options.timestamps === true);
   const { attempt, tail } = options;
+  const writer = new LogWriter(output, { timestamps: options.timestamps === true, isTail: tail !== undefined });
   const which = { ...(attempt === undefined ? {} : { attempt }) };
   if (options.follow === true)
     return followLogs(context, { ...which, ...(tail === undefined ? {} : { tail }) }, id, writer);
@@ -45,18 +45,24 @@ async function followLogs(
   }
 }
 
+export interface LogWriterOptions {
+  timestamps: boolean;
+  /** Whether the first line that comes need not be the first one of its attempt. */
+  isTail?: boolean;
+  /** Named with each line; absent if all lines are of one task. */
+  task?: { task_id: string; local_id: string | null; name: string };
+}
+
 /** Writes lines, says where an attempt begins if there are several, and how many lines were left out. */
 export class LogWriter {
   readonly #output: Output;
-  readonly #timestamps: boolean;
-  readonly #prefix: string;
+  readonly #options: LogWriterOptions;
   #attempt: number | null = null;
   #next = 0;
 
-  constructor(output: Output, timestamps: boolean, prefix = '') {
+  constructor(output: Output, options: LogWriterOptions) {
     this.#output = output;
-    this.#timestamps = timestamps;
-    this.#prefix = prefix;
+    this.#options = options;
   }
 
   get isEmpty(): boolean {
@@ -68,8 +74,9 @@ export class LogWriter {
     if (this.#attempt !== attempt) {
       if (this.#attempt !== null && !this.#output.json)
         this.#output.line(this.#output.paint('dim', `attempt ${attempt}`));
+      const isFirst = this.#attempt === null;
       this.#attempt = attempt;
-      this.#next = lines[0]!.number;
+      this.#next = isFirst && this.#options.isTail === true ? lines[0]!.number : 0;
     }
     for (const line of lines) this.#writeLine(attempt, line);
   }
@@ -78,13 +85,15 @@ export class LogWriter {
     const omitted = line.number - this.#next;
     this.#next = line.number + 1;
     if (this.#output.json) {
-      this.#output.document({ attempt, ...line });
+      this.#output.document({ ...this.#options.task, attempt, ...line });
       return;
     }
     if (omitted > 0) this.#output.line(this.#output.paint('dim', `… ${count(omitted, 'line')} left out …`));
-    const time = this.#timestamps ? `${line.at} ` : '';
+    const { task, timestamps } = this.#options;
+    const prefix = task === undefined ? '' : `${printable(task.local_id ?? task.name)} | `;
+    const time = timestamps ? `${line.at} ` : '';
     const level = line.level === null || line.level === 'info' ? '' : `${line.level}: `;
-    const text = `${this.#prefix}${time}${level}${printable(line.text)}`;
+    const text = `${prefix}${time}${level}${printable(line.text)}`;
     // As the command itself would.
     if (line.stream === 'stderr') this.#output.notice(text);
     else this.#output.line(text);

@@ -8,8 +8,11 @@ import {
   type ClientContext,
   type CommandIo,
 } from '../output/client-command.ts';
+import { UsageFailure } from '../output/failure.ts';
+import { readJsonFile, sourceName } from '../output/json-file.ts';
+import { given } from '../output/list-options.ts';
 import { STATUSES } from '../output/status.ts';
-import type { TaskDetail } from '../output/wire.ts';
+import type { TaskDetail, TaskInput } from '../output/wire.ts';
 import { showAttempts, type AttemptOptions } from './task-attempts.ts';
 import { explainTask } from './task-explain.ts';
 import { finishTask, type FinishOptions } from './task-finish.ts';
@@ -40,6 +43,7 @@ export function registerTaskCommands(program: Command, io: CommandIo = processIo
   );
   addFinish(task, io);
   addSteering(task, io);
+  addRetry(task, io);
 }
 
 function withId(group: Command, name: string, description: string): Command {
@@ -85,16 +89,38 @@ const STEERING: readonly { name: string; description: string; steer: Steer }[] =
   { name: 'pause', description: 'Pause a task', steer: (client, id) => client.pauseTask(id) },
   { name: 'resume', description: 'Resume a paused task', steer: (client, id) => client.resumeTask(id) },
   {
-    name: 'retry',
-    description: 'Retry a failed or canceled task, and the tasks that failed because of it',
-    steer: (client, id) => client.retryTask(id),
-  },
-  {
     name: 'release',
     description: 'Release the slots of a canceled task whose target never reported that it stopped',
     steer: (client, id) => client.releaseTask(id),
   },
 ];
+
+interface RetryOptions {
+  after?: boolean;
+  input?: string;
+}
+
+function addRetry(task: Command, io: CommandIo): void {
+  clientCommand<RetryOptions>(
+    withId(task, 'retry', 'Retry a failed or canceled task, and the tasks that failed because of it')
+      .option('--after', 'Also run everything after it again, even what succeeded')
+      .option('--input <file>', 'JSON file with another input; - reads standard input'),
+    io,
+    async ({ client, output }, { after, input: file }, id) => {
+      const input = file === undefined ? undefined : await readInput(file, io);
+      printTask(output, await client.retryTask(id, given({ after, input })));
+      return undefined;
+    },
+  );
+}
+
+const INPUT_FORM = 'an input is an object: { "width": 100 }';
+
+async function readInput(file: string, io: CommandIo): Promise<TaskInput> {
+  const value = await readJsonFile(file, io.stdin, INPUT_FORM);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as TaskInput;
+  throw new UsageFailure(`${sourceName(file)} does not contain an input`, { hint: INPUT_FORM });
+}
 
 function addSteering(task: Command, io: CommandIo): void {
   for (const { name, description, steer } of STEERING) {

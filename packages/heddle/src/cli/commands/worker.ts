@@ -12,7 +12,6 @@ type WorkerCommandOptions = SettingsOptions & {
   token?: string;
   runner?: string;
   runnerHome?: string;
-  development?: boolean;
 };
 
 /** `heddle worker`: runs tasks from queues. */
@@ -23,7 +22,6 @@ export function registerWorkerCommand(program: Command): void {
     .option('--kind <name>', 'Run only this kind; may be repeated', collect)
     .option('--runner <id>', 'Run as this runner of the pool, one task at a time; `ec2` gets the ID from EC2')
     .addOption(new Option('--runner-home <directory>', 'Directory of the provider’s records').hideHelp())
-    .addOption(new Option('--development', 'The server that started it is a `heddle up`').hideHelp())
     .addOption(new Option('--url <url>', 'Server for cancellations and results, without a database').env('HEDDLE_URL'))
     .addOption(new Option('--token <token>', 'Bearer token for that server').env('HEDDLE_TOKEN'));
   addSettingsOptions(command, ['kindModules', 'workerConcurrency', 'workerDrainSecs'])
@@ -35,9 +33,9 @@ export function registerWorkerCommand(program: Command): void {
       const server = options.url === undefined ? null : { url: options.url, token: options.token };
       if (options.runner !== undefined) {
         const { runRunner } = await import('../../app/pool/runner-process.ts');
-        const { runner, runnerHome: home = null, development = false } = options;
+        const { runner, runnerHome: home = null } = options;
         const onEvent = (event: RunnerEvent): void => printRunner(output, event);
-        process.exitCode = await runRunner({ configuration, runner, home, server, development, onEvent });
+        process.exitCode = await runRunner({ configuration, runner, home, server, onEvent });
         return;
       }
       const { runWorker } = await import('../../app/worker.ts');

@@ -1,4 +1,3 @@
-import { printable } from '@heddle/base/terminal/text';
 import type { ClientContext } from '../output/client-command.ts';
 import type { TreeNode } from '../output/wire.ts';
 import { LogWriter } from './task-logs.ts';
@@ -12,12 +11,13 @@ export async function showWorkflowLogs(
   const { root } = await client.getWorkflow(id);
   let logged = false;
   for (const task of tasksOf(root)) {
-    const writer = new LogWriter(output, timestamps === true, `${printable(task.local_id ?? task.name)} | `);
-    for (let from = 0, more = true; more;) {
-      const { attempt, lines, next } = await client.taskLogs(task.id, { from });
-      writer.write(attempt, lines);
-      more = lines.length > 0;
-      from = next;
+    const { id: task_id, local_id, name } = task;
+    const writer = new LogWriter(output, { timestamps: timestamps === true, task: { task_id, local_id, name } });
+    let page = await client.taskLogs(task_id);
+    // The pages of one attempt, even if the next one begins meanwhile.
+    while (page.attempt !== null && page.lines.length > 0) {
+      writer.write(page.attempt, page.lines);
+      page = await client.taskLogs(task_id, { attempt: page.attempt, from: page.next });
     }
     logged ||= !writer.isEmpty;
   }

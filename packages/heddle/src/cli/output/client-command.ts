@@ -17,8 +17,8 @@ export interface CommandIo {
   stderr: OutputStream;
   clock: Clock;
   exit(code: number): void;
-  /** Calls back at Ctrl-C; returns the function that stops listening. */
-  onInterrupt(run: () => void): () => void;
+  /** Calls back at Ctrl-C, or at other signals; returns the function that stops listening. */
+  onInterrupt(run: () => void, signals?: readonly NodeJS.Signals[]): () => void;
 }
 
 export const processIo: CommandIo = {
@@ -29,9 +29,11 @@ export const processIo: CommandIo = {
   exit: (code) => {
     process.exitCode = code;
   },
-  onInterrupt: (run) => {
-    process.once('SIGINT', run);
-    return () => process.off('SIGINT', run);
+  onInterrupt: (run, signals = ['SIGINT']) => {
+    for (const signal of signals) process.once(signal, run);
+    return () => {
+      for (const signal of signals) process.off(signal, run);
+    };
   },
 };
 

@@ -61,6 +61,8 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<ClientFailure
         exit_code: CLIENT_EXIT.denied,
         hint: 'create a token on the server (heddle token create --name NAME --scope SCOPE), and pass it with --token or HEDDLE_TOKEN',
       };
+    case 'LOGIN_REJECTED':
+      return { exit_code: CLIENT_EXIT.denied, hint: 'pass a token with --token or HEDDLE_TOKEN' };
     case 'HOST_NOT_ALLOWED':
       return {
         exit_code: CLIENT_EXIT.denied,
@@ -74,6 +76,7 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<ClientFailure
     case 'DATABASE_UNAVAILABLE':
     case 'DATABASE_BUSY':
     case 'QUEUE_UNAVAILABLE':
+    case 'IDENTITY_PROVIDER_UNAVAILABLE':
     case 'SHUTTING_DOWN':
       return {
         exit_code: CLIENT_EXIT.unavailable,

@@ -1,4 +1,4 @@
-import type { BasicTask, Workflow } from './wire.ts';
+import type { BasicTask, Run, Workflow } from './wire.ts';
 import type { Style } from '@heddle/base/terminal/output';
 
 export type Status = BasicTask['status'];
@@ -33,6 +33,19 @@ export const STATE_LOOKS: Readonly<Record<WorkflowState, StatusLook>> = {
   Running: { symbol: '▶', style: 'cyan' },
   PendingTaskCreation: { symbol: '⊕', style: 'cyan' },
   Pending: { symbol: '◌', style: 'gray' },
+};
+
+/** Style of each state of a run. */
+export const RUN_LOOKS: Readonly<Record<Run['state'], StatusLook>> = {
+  Succeeded: STATE_LOOKS.Succeeded,
+  PartiallyFailed: STATE_LOOKS.PartiallyFailed,
+  Failed: STATE_LOOKS.Failed,
+  TimedOut: STATE_LOOKS.Timeout,
+  Canceled: STATUS_LOOKS.Canceled,
+  Disabled: STATE_LOOKS.Disabled,
+  Running: STATE_LOOKS.Running,
+  Paused: STATUS_LOOKS.Paused,
+  Waiting: STATUS_LOOKS.Waiting,
 };
 
 export const STATES = Object.keys(STATE_LOOKS) as readonly WorkflowState[];

@@ -13,6 +13,11 @@ export function checkInput(schema: StandardSchema | null, input: JsonObject): Ch
   return result instanceof Promise ? result.then(read) : read(result);
 }
 
+/** Returns the faults of an input, each with its path from `input`. */
+export async function inputFaults(schema: StandardSchema, input: JsonObject): Promise<string[]> {
+  return ((await schema['~standard'].validate(input)).issues ?? []).slice(0, FAULTS_SHOWN).map(faultOf);
+}
+
 function read(result: SchemaResult<unknown>): CheckedInput {
   if (result.issues === undefined) return { value: result.value };
   const faults = result.issues.slice(0, FAULTS_SHOWN).map(faultOf);

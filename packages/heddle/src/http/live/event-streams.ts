@@ -114,6 +114,7 @@ async function sendChanges(
         return;
       }
       first = false;
+      if (news.more === true) continue;
       // Writes no faster than a slow client reads: `event` waits until its socket can accept more.
       await clock.sleep(PACE_MS, signal);
       await bell.heard(clock, feed.pollMs ?? HEARTBEAT_MS, () => writer.comment('keep-alive'));

@@ -13,6 +13,8 @@ export interface FeedChanges {
   cursor: number;
   /** No more changes will follow. */
   ended: boolean;
+  /** More can be read at once. */
+  more?: boolean;
   /** Data of `change` events, in parts; empty if nothing has changed. */
   parts: readonly unknown[];
   /** The same without nodes, for an empty first event and for the last one. */

@@ -39,7 +39,14 @@ export class LogFeed implements Feed {
     const first = cursor === 0 ? { from, tail } : { from, tail: null };
     const page = attempt === 0 ? null : await engine.readLogs(taskId, { attempt, ...first, limit: LINES_PER_EVENT });
     if (page !== null && page.lines.length > 0) {
-      return { cursor: cursorOf(attempt, page.next), ended: false, parts: [logPageToWire(page)], bare: EMPTY_LOG };
+      const more = page.lines.length === LINES_PER_EVENT;
+      return {
+        cursor: cursorOf(attempt, page.next),
+        ended: false,
+        more,
+        parts: [logPageToWire(page)],
+        bare: EMPTY_LOG,
+      };
     }
     const isLast = this.#options.attempt !== null || attempt >= task.attempt;
     const next = isLast ? cursorOf(attempt, from ?? 0) : cursorOf(attempt + 1, 0);

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { HeddleError } from '@heddle/base/errors';
 import type { AttemptHolder, Engine } from '@heddle/core/engine/port';
 import { Coalescer } from '@heddle/base/coalescer';
+import { taskNotFound } from '../routes/transitions.ts';
 
 /** Lookups per statement, and the maximum number waiting for it. */
 const SET_MAX = 2_000;
@@ -75,13 +76,17 @@ export class WorkHolders {
 
   /**
    * The same for what a worker adds to an attempt beside its end: one that received the task from a queue may, whose
-   * name is unknown here.
+   * name is unknown here. Attempts that have ended pass: their last lines may arrive late.
+   * @throws HeddleError as requireHeld; NOT_FOUND; STALE_ATTEMPT if the attempt has not begun
    */
-  async requireWorker(taskId: string, attempt: number, caller: WorkCaller): Promise<void> {
+  async requireWorker(taskId: string, attempt: number, caller: WorkCaller): Promise<{ secretsSent: boolean }> {
     const found = await this.#find(taskId, caller);
     if (caller.isRunner) requireOpen(found, attempt);
-    if (found === null || found.from_queue || found.attempt !== attempt || found.holder === null) return;
-    requireSame(found.holder, caller.holder);
+    if (found === null) throw taskNotFound(taskId);
+    if (found.attempt < attempt) throw staleAttempt();
+    const isHeld = !found.from_queue && found.attempt === attempt && found.holder !== null;
+    if (isHeld) requireSame(found.holder!, caller.holder);
+    return { secretsSent: found.secrets_sent };
   }
 
   /**

@@ -7,7 +7,7 @@ import { isoTime, Uuid } from '../wire/basics.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { idOf, NoQuery, TaskParameters } from './parameters.ts';
-import { requireTask } from './transitions.ts';
+import { requireAttempt, requireTask } from './transitions.ts';
 
 const ArtifactParameters = Type.Object({ artifact_id: Uuid('The artifact.') }, { additionalProperties: false });
 export const LIFE_DEFAULT_SECS = 3_600;
@@ -46,7 +46,7 @@ function listRoute(app: App, { artifacts, engine }: RouteContext): void {
       const id = idOf(params);
       const found = await artifacts.list(id, query.attempt ?? null);
       // Pinned artifacts outlive their task.
-      if (found.length === 0) await requireTask(engine, id);
+      if (found.length === 0) requireAttempt(await requireTask(engine, id), query.attempt ?? null);
       return found.map(artifactToWire);
     },
   });

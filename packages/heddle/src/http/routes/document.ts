@@ -17,9 +17,13 @@ export interface RouteDescription {
   summary: string;
   description?: string;
   tag:
+    | 'Runs'
+    | 'Home'
     | 'Tasks'
     | 'Batches'
     | 'Workflows'
+    | 'Runs'
+    | 'Kinds'
     | 'Work'
     | 'Jobs'
     | 'Findings'

@@ -42,7 +42,7 @@ import { BODY_DEPTH_MAX } from './workflows.ts';
 const COUNT_DEFAULT = 5;
 const COUNT_MAX = 100;
 
-const JobParameters = Type.Object(
+export const JobParameters = Type.Object(
   {
     job: Type.String({
       pattern: REFERENCE_NAME,
@@ -154,7 +154,7 @@ function readRoutes(app: App, { jobs, config }: RouteContext): void {
     },
     handler: async (request) => {
       const { job } = request.params;
-      const detail = jobDetailToWire(found(job, await jobs.get(job)));
+      const detail = jobDetailToWire(foundJob(job, await jobs.get(job)));
       return seesSecrets(request) ? detail : { ...detail, workflow: redactRequests(detail.workflow) as JsonObject };
     },
   });
@@ -182,7 +182,7 @@ function readRoutes(app: App, { jobs, config }: RouteContext): void {
       ),
     },
     handler: async ({ params, query: { count = COUNT_DEFAULT } }) => {
-      const { job, times } = found(params.job, await jobs.upcoming(params.job, count));
+      const { job, times } = foundJob(params.job, await jobs.upcoming(params.job, count));
       return times.map((time) => occurrenceToWire(time, job.time_zone));
     },
   });
@@ -203,7 +203,7 @@ function readRoutes(app: App, { jobs, config }: RouteContext): void {
     handler: async ({ params: { job }, query }) => {
       const { state } = query;
       const page = { ...pageOf(query, config.pagination), ...(state === undefined ? {} : { state }) };
-      return found(job, await jobs.history(job, page)).map(jobRunToWire);
+      return foundJob(job, await jobs.history(job, page)).map(jobRunToWire);
     },
   });
 }
@@ -230,7 +230,7 @@ function changeRoute(app: App, context: RouteContext): void {
       const { job } = request.params;
       const fields = requireJobFields(JobChangeFields, request.body, context.newId);
       const kinds = fields.workflow === undefined ? [] : requireCallable(request, fields.workflow, context);
-      const changed = found(job, await context.jobs.update(job, jobChangeFromWire(fields)));
+      const changed = foundJob(job, await context.jobs.update(job, jobChangeFromWire(fields)));
       await warnOfKinds(context.engine, kinds, request, reply);
       return jobDetailToWire(changed);
     },
@@ -278,7 +278,7 @@ function pauseRoute(app: App, { jobs }: RouteContext, verb: 'pause' | 'resume', 
       params: JobParameters,
       querystring: NoQuery,
     },
-    handler: async ({ params: { job } }) => jobDetailToWire(found(job, await jobs[verb](job))),
+    handler: async ({ params: { job } }) => jobDetailToWire(foundJob(job, await jobs[verb](job))),
   });
 }
 
@@ -303,13 +303,14 @@ With the header \`Idempotency-Key\` a repeat starts nothing and returns the curr
     },
     handler: async ({ params: { job }, headers, heddle }, reply) => {
       const once = readIdempotencyKey(headers['idempotency-key']);
-      const run = found(job, await jobs.trigger(job, once, heddle.traceparent));
+      const run = foundJob(job, await jobs.trigger(job, once, heddle.traceparent));
       return reply.code(202).send(jobRunToWire(run));
     },
   });
 }
 
-function found<T>(key: string, answer: T | null): T {
+/** Returns the answer about a job, or throws NOT_FOUND. */
+export function foundJob<T>(key: string, answer: T | null): T {
   if (answer === null) throw notFound(key);
   return answer;
 }

@@ -7,7 +7,7 @@ import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { readCursor, startStream } from './event-stream.ts';
 import { idOf, TaskParameters } from './parameters.ts';
-import { requireTask } from './transitions.ts';
+import { requireAttempt, requireTask } from './transitions.ts';
 
 const description = `What an attempt logged: the output of its command, lines of \`context.log\`, and what a pull worker
 sent. Of an attempt that logged more than 1 MiB the first quarter and the newest rest are kept; missing numbers tell what
@@ -64,7 +64,7 @@ export function logRoutes(app: App, { engine, streams }: RouteContext): void {
       }
       const page = await engine.readLogs(id, { attempt, from, tail, limit: tail ?? limit });
       if (page !== null) return logPageToWire(page);
-      await requireTask(engine, id);
+      requireAttempt(await requireTask(engine, id), attempt);
       return EMPTY_LOG;
     },
   });
@@ -90,7 +90,9 @@ export function logRoutes(app: App, { engine, streams }: RouteContext): void {
       const { attempt = null, tail = null } = request.query;
       streams.requireRoom();
       const cursor = readCursor(request);
-      const { workflow_id: workflowId } = await requireTask(engine, taskId);
+      const task = await requireTask(engine, taskId);
+      requireAttempt(task, attempt);
+      const workflowId = task.workflow_id;
       startStream(reply, streams, new LogFeed({ engine, taskId, workflowId, attempt, tail }), cursor);
     },
   });

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import fastifyStatic from '@fastify/static';
@@ -9,13 +9,41 @@ import type { App, RouteContext } from './context.ts';
 
 const ASSETS_MAX_AGE = '365d';
 
-/** The console: one document under several paths, and its assets. Public; users log in with a token. */
+/** The addresses of the console's views, each with everything below it. */
+const PLACES = [
+  ...[
+    '/',
+    '/failures',
+    '/runs',
+    '/tasks',
+    '/submit',
+    '/schedules',
+    '/workers',
+    '/queues',
+    '/webhooks',
+    '/rules',
+    '/pool',
+  ],
+  ...['/executors', '/findings', '/surface', '/audit', '/settings', '/design', '/view', '/workflows', '/jobs'],
+];
+
+/** The document of the console; null if it is not built. */
+export function readPage(directory: string | null): string | null {
+  const file = directory === null ? '' : join(directory, 'index.html');
+  return existsSync(file) ? readFileSync(file, 'utf8') : null;
+}
+
+/** Sends the document of the console, which decides by the address what it shows. */
+export function sendPage(reply: FastifyReply, page: string): FastifyReply {
+  return reply.type('text/html; charset=utf-8').header('cache-control', 'public, max-age=0').send(page);
+}
+
+/** The console: one document under several paths, and its assets. Public; users log in. */
 export async function pageRoutes(app: App, { config }: RouteContext): Promise<void> {
-  const directory = config.pageDirectory;
-  const built = directory !== null && existsSync(join(directory, 'index.html'));
-  if (built) {
+  const page = readPage(config.pageDirectory);
+  if (page !== null) {
     await app.register(fastifyStatic, {
-      root: join(directory, 'assets'),
+      root: join(config.pageDirectory!, 'assets'),
       prefix: '/assets/',
       // Their names change with their content.
       immutable: true,
@@ -24,15 +52,15 @@ export async function pageRoutes(app: App, { config }: RouteContext): Promise<vo
       schemaHide: true,
     });
   }
-  const sendPage = (_request: unknown, reply: FastifyReply): FastifyReply => {
-    if (!built) {
-      throw new HeddleError('NOT_FOUND', 'The console is not built', {
-        details: ['console: is not built; run `node scripts/build-page.ts`'],
-      });
-    }
-    return reply.sendFile('index.html', directory, { immutable: false, maxAge: 0 });
+  const handler = (_request: unknown, reply: FastifyReply): FastifyReply => {
+    if (page !== null) return sendPage(reply, page);
+    throw new HeddleError('NOT_FOUND', 'The console is not built', {
+      details: ['console: is not built; run `node scripts/build-page.ts`'],
+    });
   };
-  for (const url of ['/', '/view', '/workflows', '/jobs', '/findings', '/surface', '/executors', '/pool']) {
-    app.route({ method: 'GET', url, config: { scope: null }, schema: { hide: true }, handler: sendPage });
+  for (const place of PLACES) {
+    for (const url of place === '/' ? ['/'] : [place, `${place}/*`]) {
+      app.route({ method: 'GET', url, config: { scope: null }, schema: { hide: true }, handler });
+    }
   }
 }

@@ -9,6 +9,10 @@ const PAGE_MAX = 2_147_483_647;
 export const TaskParameters = Type.Object({ task_id: Uuid('The task.') }, { additionalProperties: false });
 export const BatchParameters = Type.Object({ batch_id: Uuid('The batch.') }, { additionalProperties: false });
 export const WorkflowParameters = Type.Object({ workflow_id: Uuid('The workflow.') }, { additionalProperties: false });
+export const RunParameters = Type.Object(
+  { run_id: Uuid('The batch or the workflow.') },
+  { additionalProperties: false },
+);
 export const ContainerParameters = Type.Object(
   { workflow_id: Uuid('The workflow.'), container_id: Uuid('One of its containers.') },
   { additionalProperties: false },
@@ -54,15 +58,14 @@ export const NoQuery = Type.Object({}, { additionalProperties: false });
 export function pageProperties(pagination: HttpConfig['pagination']) {
   return {
     page: Type.Optional(Type.Integer({ minimum: 0, maximum: PAGE_MAX, default: 0, description: 'Page, from 0.' })),
-    page_size: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: pagination.max,
-        default: pagination.default,
-        description: 'Items per page.',
-      }),
-    ),
+    page_size: pageSize(pagination),
   };
+}
+
+export function pageSize(pagination: HttpConfig['pagination']) {
+  return Type.Optional(
+    Type.Integer({ minimum: 1, maximum: pagination.max, default: pagination.default, description: 'Items per page.' }),
+  );
 }
 
 export function pageOf(

@@ -29,7 +29,7 @@ const PROBLEMS = [413, 415, 429];
 /** For runners by their credential, and for nobody else; heartbeats are no actions of a person. */
 const asRunner = { scope: 'admin', runner: true, reportsWork: true } as const;
 
-/** What agents of runners without a database call. */
+/** What agents of runners call. */
 export function runnerAgentRoutes(app: App, context: RouteContext): void {
   registerRoute(app, context);
   heartbeatRoute(app, context);
@@ -52,12 +52,12 @@ function registerRoute(app: App, { agents, runners }: RouteContext): void {
   app.route({
     method: 'POST',
     url: '/v1/pool/agent/register',
-    config: { scope: 'runner' },
+    config: { scope: 'runner', runner: true },
     schema: {
       ...describePool({
         summary: 'Register a runner',
-        description: `For the agent of a runner without a database. The credential in the response allows the calls
-of this runner, and reports on its task.`,
+        description: `The credential in the response allows the calls of this runner, and reports on its task. A
+runner process gets it from the server that launches it, and registers with it.`,
         scope: 'runner',
         answers: { 200: { description: 'Its orders.', schema: RegisteredRunnerDto } },
         problems: [403, ...PROBLEMS],
@@ -68,12 +68,20 @@ of this runner, and reports on its task.`,
     handler: async ({ body, heddle }) => {
       const { runner_id = null, batch_id = null, provider_id, address = null } = body;
       const registration = { runner_id, batch_id, provider_id, address };
-      const { classes } = heddle;
+      const { classes, runner } = heddle;
+      if (runner !== null) requireItself(runner, runner_id);
       if (classes !== null) requireClass(await agents.classOf(registration), classes);
       const orders = await agents.register(registration);
       const credential = orders === null ? null : await runners.make(orders.runner_id);
       return { orders: orders === null ? null : ordersToWire(orders), credential, ...agents.times };
     },
+  });
+}
+
+function requireItself(runner: string, registered: string | null): void {
+  if (registered === runner) return;
+  throw new HeddleError('FORBIDDEN', 'The credential is that of another runner', {
+    details: [`runner_id: must be ${runner}, whose credential this is; use a token to register others`],
   });
 }
 
@@ -118,9 +126,10 @@ function waitRoute(app: App, { agents, clock }: RouteContext): void {
     schema: {
       ...describePool({
         summary: 'Wait for orders of a runner',
-        description: 'Returns as soon as its orders differ from the given ones, or after `wait_secs`.',
+        description: `Returns as soon as its orders differ from the given ones, or after \`wait_secs\`. An answer with
+orders counts as a heartbeat.`,
         scope: 'runner',
-        answers: { 200: { description: 'Whether they differ.', schema: OrdersChangedDto } },
+        answers: { 200: { description: 'Its orders, if they differ.', schema: OrdersChangedDto } },
         problems: PROBLEMS,
       }),
       querystring: NoQuery,
@@ -139,9 +148,12 @@ function waitRoute(app: App, { agents, clock }: RouteContext): void {
           for (;;) {
             // Renewed before the look, so that a change during it leads to another.
             rung = new AbortController();
-            if (isChanged(await agents.orders(id), known)) return { changed: true };
+            if (isChanged(await agents.orders(id), known)) {
+              const orders = await agents.heartbeat(id);
+              return { changed: true, orders: orders === null ? null : ordersToWire(orders) };
+            }
             const leftMs = untilMs - clock.monotonic();
-            if (leftMs <= 0 || stop.aborted) return { changed: false };
+            if (leftMs <= 0 || stop.aborted) return { changed: false, orders: null };
             await clock.sleep(Math.min(leftMs, LOOK_MS), rung.signal);
           }
         } finally {

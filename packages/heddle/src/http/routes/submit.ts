@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type, type Static } from 'typebox';
 
 import { kindsForWorkers } from '@heddle/core/engine/known-kinds';
-import type { Submission, SubmitResult } from '@heddle/core/engine/port';
+import type { IdempotencyKey, Submission, SubmitResult } from '@heddle/core/engine/port';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import { MANY_TASKS } from '../body-limits.ts';
 import { requireCommandScope } from '../submit/check-commands.ts';
-import { buildSubmission, readIdempotencyKey } from '../submit/submission.ts';
+import { buildSubmission, idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
 import { TASKS_PATH } from '../submit/read-tasks.ts';
 import { warnOfKinds } from '../submit/warnings.ts';
 import { NewTaskList } from '../wire/new-task.ts';
@@ -61,23 +61,12 @@ export function submitRoutes(app: App, context: RouteContext): void {
 async function submit(request: FastifyRequest, reply: FastifyReply, context: RouteContext): Promise<unknown> {
   const { body } = request;
   if (Array.isArray(body) && body.length === 0) return reply.code(204).send();
-  const submission = await buildSubmission(body, {
-    batchId: request.heddle.batchId!,
+  const { submission, result } = await storeTasks(request, reply, context, {
+    body,
     name: (request.query as Static<typeof SubmitQuery>).batch_name ?? null,
-    traceparent: request.heddle.traceparent,
-    idempotencyKey: readIdempotencyKey(request.headers['idempotency-key']),
-    newId: context.newId,
-    definitions: context.definitions,
-    ssrf: context.config.ssrf,
-    resourceClasses: context.config.resourceClasses ?? null,
+    idempotency: idempotencyOf(readIdempotencyKey(request.headers['idempotency-key']), body),
   });
-  requireCommandScope(
-    request,
-    submission.tasks.map(({ kind }) => kind),
-  );
-  const result = await context.operations.submit(submission);
   void reply.header('x-batch-id', result.workflow_id);
-  await warnOfKinds(context.engine, kindsForWorkers(submission.tasks), request, reply);
   const created = result.tasks
     .map((task, index) => ({ task, index }))
     .filter(({ task }) => task.deduplicated_to === null);
@@ -89,6 +78,40 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   return reply
     .code(201)
     .send(await Promise.all(created.map(({ index }) => createdTask(index, submission, result, context))));
+}
+
+/** A batch to store on behalf of a request, whose `batchId` becomes its id. */
+interface GivenTasks {
+  body: unknown;
+  name: string | null;
+  idempotency: IdempotencyKey | null;
+  with_duplicates?: boolean;
+}
+
+/** Checks and stores tasks; adds warnings to the reply. */
+export async function storeTasks(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: RouteContext,
+  { body, with_duplicates, ...given }: GivenTasks,
+): Promise<{ submission: Submission; result: SubmitResult }> {
+  const submission = await buildSubmission(body, {
+    ...given,
+    batchId: request.heddle.batchId!,
+    traceparent: request.heddle.traceparent,
+    newId: context.newId,
+    definitions: context.definitions,
+    ssrf: context.config.ssrf,
+    resourceClasses: context.config.resourceClasses ?? null,
+  });
+  requireCommandScope(
+    request,
+    submission.tasks.map(({ kind }) => kind),
+  );
+  if (with_duplicates === true) submission.with_duplicates = true;
+  const result = await context.operations.submit(submission);
+  await warnOfKinds(context.engine, kindsForWorkers(submission.tasks), request, reply);
+  return { submission, result };
 }
 
 /** New tasks need not be read back, unless one ended at once (its deduplicated parent had failed). */

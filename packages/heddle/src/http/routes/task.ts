@@ -10,7 +10,7 @@ import { resultToWire, TaskResultDto } from '../wire/workflow.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { HandleQuery, idOf, NoQuery, pageProperties, TaskParameters } from './parameters.ts';
-import { conflictWith, requireApplied, requireTask, taskNotFound } from './transitions.ts';
+import { rejectionOf, requireTask, taskNotFound } from './transitions.ts';
 
 const TASK_ANSWER = { 200: { description: 'The task.', schema: TaskDto } };
 
@@ -166,15 +166,6 @@ const TRANSITIONS: readonly TransitionRoute[] = [
   },
   {
     method: 'POST',
-    url: '/v1/tasks/:task_id/retry',
-    summary: 'Retry an unsuccessful task',
-    description:
-      'Opens the next attempt and reopens tasks that failed or were skipped because of it, also from the archive.',
-    wanted: 'retried',
-    run: (engine, id) => engine.retry([id]),
-  },
-  {
-    method: 'POST',
     url: '/v1/tasks/:task_id/release',
     summary: 'Release the slots of a canceled task',
     description: 'For a canceled task whose target or worker will never report that it stopped.',
@@ -203,10 +194,8 @@ function transitionRoute(app: App, engine: Engine, transition: TransitionRoute):
     handler: async (request) => {
       const id = idOf(request.params);
       const [outcome] = await transition.run(engine, id);
-      if (transition.once === true && outcome!.result === 'unchanged') {
-        throw conflictWith(outcome!.state, transition.wanted);
-      }
-      requireApplied(outcome!, transition.wanted, false);
+      const rejection = rejectionOf(outcome!, transition.wanted, transition.once);
+      if (rejection !== null) throw rejection;
       const task: TaskDetail = await requireTask(engine, id);
       return taskToWire(task);
     },

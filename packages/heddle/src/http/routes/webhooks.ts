@@ -5,6 +5,7 @@ import { oneOf, Uuid } from '../wire/basics.ts';
 import { DELIVERY_STATES, DeliveryDto, deliveryToWire, ReplayedDto } from '../wire/delivery.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
+import { textFilter } from './filters.ts';
 import { DeliveryParameters, NoQuery, pageOf, pageProperties } from './parameters.ts';
 
 export function webhookRoutes(app: App, { engine, config }: RouteContext): void {
@@ -15,7 +16,7 @@ export function webhookRoutes(app: App, { engine, config }: RouteContext): void 
     schema: {
       ...documented({
         summary: 'List webhook deliveries',
-        description: 'The outbox; `state=dead` lists abandoned deliveries.',
+        description: 'The outbox, newest first; `state=dead` lists abandoned deliveries.',
         tag: 'Webhooks',
         scope: 'read',
         answers: { 200: { description: 'One page of deliveries.', schema: Type.Array(DeliveryDto) } },
@@ -25,16 +26,23 @@ export function webhookRoutes(app: App, { engine, config }: RouteContext): void 
           ...pageProperties(config.pagination),
           state: Type.Optional(oneOf([...DELIVERY_STATES])),
           task_id: Type.Optional(Uuid('Deliveries of this task.')),
+          origin: textFilter(
+            500,
+            'Deliveries to this scheme, host and port, such as `https://hooks.example.com`, among the latest 20,000.',
+          ),
+          after: Type.Optional(Uuid('The last delivery of the page before, instead of `page`.')),
         },
         { additionalProperties: false },
       ),
     },
     handler: async (request) => {
-      const { state, task_id } = request.query;
+      const { state, task_id, origin, after } = request.query;
       const deliveries = await engine.listDeliveries({
         ...pageOf(request.query, config.pagination),
         ...(state === undefined ? {} : { state }),
         ...(task_id === undefined ? {} : { task_id: task_id.toLowerCase() }),
+        ...(origin === undefined ? {} : { origin }),
+        ...(after === undefined ? {} : { after: after.toLowerCase() }),
       });
       return deliveries.map(deliveryToWire);
     },

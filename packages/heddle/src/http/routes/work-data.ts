@@ -43,10 +43,11 @@ function logsRoute(app: App, { engine, clock, holders }: RouteContext): void {
     handler: async (request) => {
       const { attempt, first_line } = request.body;
       const task_id = idOf(request.params);
-      await holders.requireWorker(task_id, attempt, callerOf(request, request.body.holder));
-      const lines = linesOfWork(request.body, clock.now());
-      await engine.appendLogs([{ task_id, attempt, first_line, lines }]);
-      return { next: first_line + lines.length };
+      const { secretsSent } = await holders.requireWorker(task_id, attempt, callerOf(request, request.body.holder));
+      const redactor = secretsSent ? (await engine.secretRedactors([task_id])).get(task_id) : undefined;
+      const lines = linesOfWork(request.body, clock.now(), redactor);
+      await engine.appendLogs([{ task_id, attempt, first_line, ...lines }]);
+      return { next: first_line + lines.lines };
     },
   });
 }
@@ -113,7 +114,13 @@ function secretsRoute(app: App, { engine, holders, namedSecrets }: RouteContext)
       if (state !== 'claimed' && state !== 'running') throw staleAttempt();
       const worker = { name: caller.holder, address: request.ip };
       try {
-        const values = await namedSecrets.use(secretNamesIn(metadata), { grantee: kind, task_id: id, attempt, worker });
+        const values = await namedSecrets.use(secretNamesIn(metadata), {
+          grantee: kind,
+          task_id: id,
+          attempt,
+          worker,
+          isSent: true,
+        });
         return await reply.header('cache-control', 'no-store').send({ secrets: Object.fromEntries(values) });
       } catch (error) {
         if (!(error instanceof SecretRefusedError)) throw error;

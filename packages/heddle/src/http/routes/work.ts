@@ -11,6 +11,7 @@ import type { Heartbeat, HeartbeatResult, Report, TransitionOutcome } from '@hed
 import { Coalescer } from '@heddle/base/coalescer';
 import { MANY_NODES, ONE_RESULT } from '../body-limits.ts';
 import { disconnectSignalOf } from '../live/hang-up.ts';
+import { WorkerPresences } from '../live/worker-presences.ts';
 import { WorkClaims } from '../live/work-claims.ts';
 import { callerOf, requireKindsOfToken, staleAttempt, STOP, type WorkHolders } from '../live/work-holders.ts';
 import {
@@ -23,6 +24,7 @@ import {
   FailWorkDto,
   HeartbeatAnswerDto,
   LEASE_DEFAULT_SECS,
+  LeaveWorkDto,
   ReleaseWorkDto,
   WorkHeartbeatDto,
   WorkOutcomeDto,
@@ -42,6 +44,7 @@ const CHILDREN_DEPTH_MAX = 2 * TREE_DEPTH_MAX + VALUE_DEPTH_MAX + 3;
 /** For workers in any language: they claim tasks, send heartbeats, and report how the tasks ended. */
 export function workRoutes(app: App, context: RouteContext): void {
   claimRoute(app, context);
+  leaveRoute(app, context);
   heartbeatRoute(app, context);
   completeRoute(app, context);
   failRoute(app, context);
@@ -68,6 +71,7 @@ is ready the request waits up to \`wait_secs\`.`;
 
 function claimRoute(app: App, { engine, clock }: RouteContext): void {
   const claims = new WorkClaims(engine, clock);
+  const presences = new WorkerPresences(engine, clock);
   app.addHook('preClose', (done) => {
     claims.close();
     done();
@@ -88,7 +92,8 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
     },
     handler: async (request, reply) => {
       requireKindsOfToken(request.heddle.kinds, request.body.kinds);
-      const { kinds, max = 1, lease_secs = LEASE_DEFAULT_SECS, wait_secs = 0, holder } = request.body;
+      const { kinds, max = 1, lease_secs = LEASE_DEFAULT_SECS, wait_secs = 0, holder, worker } = request.body;
+      if (worker !== undefined) await presences.note(callerOf(request, holder).holder, kinds, worker);
       const claimed = await claims.claim(
         {
           lanes: [...new Set(kinds)].map((kind) => `kind:${kind}`),
@@ -103,6 +108,28 @@ function claimRoute(app: App, { engine, clock }: RouteContext): void {
       // A keep-alive connection would keep the server from closing.
       if (claims.closing) void reply.header('connection', 'close');
       return { tasks: claimed.map((task) => workToWire(task, holder)) };
+    },
+  });
+}
+
+function leaveRoute(app: App, { engine }: RouteContext): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/work/leave',
+    config: { scope: 'work' },
+    schema: {
+      ...describeWork({
+        summary: 'Report that a worker stops',
+        description: 'A worker that just stops is shown as lost for a day. Release its tasks first.',
+        answers: { 204: { description: 'Recorded.' } },
+        problems: [413, 415],
+      }),
+      querystring: NoQuery,
+      body: LeaveWorkDto,
+    },
+    handler: async (request, reply) => {
+      await engine.leave(callerOf(request, request.body.holder).holder);
+      return reply.code(204).send();
     },
   });
 }

@@ -11,7 +11,7 @@ import { requireSoundFlow } from '@heddle/core/engine/flow/check';
 import { requireTemplates } from '@heddle/core/engine/notices/check';
 import { kindsForWorkers } from '@heddle/core/engine/known-kinds';
 import { requireKnownClasses } from '@heddle/core/engine/runners/check';
-import type { Engine } from '@heddle/core/engine/port';
+import type { Engine, IdempotencyKey, WorkflowSubmitResult } from '@heddle/core/engine/port';
 import { MANY_NODES } from '../body-limits.ts';
 import { kindsIn, requireCommandScope } from '../submit/check-commands.ts';
 import { requireAllowedAddresses, requireAllowedNotifications } from '../submit/check-tree.ts';
@@ -19,6 +19,7 @@ import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
 import { warnOfKinds } from '../submit/warnings.ts';
 import { Count } from '../wire/basics.ts';
 import { NewWorkflowDto } from '../wire/new-workflow.ts';
+import type { SubmissionWarningDto } from '../wire/submission-warning.ts';
 import { SubmittedWorkflowDto, submittedWorkflowToWire, WorkflowIdDto } from '../wire/workflow.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
@@ -68,6 +69,21 @@ function submitRoute(app: App, context: RouteContext): void {
 
 async function submit(request: FastifyRequest, reply: FastifyReply, context: RouteContext): Promise<unknown> {
   const { body } = request;
+  const idempotency = idempotencyOf(readIdempotencyKey(request.headers['idempotency-key']), body);
+  const { name, result, warnings } = await storeWorkflow(request, reply, context, { body, idempotency });
+  void reply.code(result.replayed ? 200 : 201);
+  if (!prefersMinimal(request)) return submittedWorkflowToWire(result, name, warnings);
+  void reply.header('preference-applied', 'return=minimal');
+  return { id: result.workflow_id };
+}
+
+/** Checks and stores a workflow; adds warnings to the reply. */
+export async function storeWorkflow(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: RouteContext,
+  { body, idempotency }: { body: unknown; idempotency: IdempotencyKey | null },
+): Promise<{ name: string | null; result: WorkflowSubmitResult; warnings: SubmissionWarningDto[] }> {
   const parsed = parseWorkflow(body, context.newId);
   if (!parsed.ok) throw new HeddleError('VALIDATION_FAILED', undefined, { details: parsed.faults });
   const { name, root, notify } = parsed;
@@ -78,20 +94,12 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   requireSoundFlow(root, placeOf(null, 'root'));
   requireKnownClasses(root, placeOf(null, 'root'), context.config.resourceClasses ?? null);
   requireTemplates(notify, root);
-  const result = await context.operations.submitWorkflow({
-    name,
-    root,
-    notify,
-    traceparent: request.heddle.traceparent,
-    idempotency: idempotencyOf(readIdempotencyKey(request.headers['idempotency-key']), body),
-    job_run_id: null,
-  });
+  const { traceparent } = request.heddle;
+  const submission = { name, root, notify, traceparent, idempotency, job_run_id: null };
+  const result = await context.operations.submitWorkflow(submission);
   request.heddle.created = result.workflow_id;
-  void reply.code(result.replayed ? 200 : 201);
   const warnings = await warnOfKinds(context.engine, kindsForWorkers(tasksIn(root)), request, reply);
-  if (!prefersMinimal(request)) return submittedWorkflowToWire(result, name, warnings);
-  void reply.header('preference-applied', 'return=minimal');
-  return { id: result.workflow_id };
+  return { name, result, warnings };
 }
 
 interface Transition {

@@ -21,7 +21,7 @@ export function checkTask(
   const { dto, path } = task;
   if (dto.requirements !== undefined) {
     const place = placeOf(placeOf(null, TASKS_PATH), task.index);
-    faults.addAll(requirementFaults(dto.requirements, place, classes, dto.on_start !== undefined));
+    faults.addAll(requirementFaults({ ...dto, startsByWebhook: dto.on_start !== undefined }, place, classes));
   }
   if (dto.metadata !== undefined) checkMetadataSize(dto.metadata, `${path}.metadata`, faults);
   const checkAction = (action: NewActionOrReference, at: string): void => {

@@ -18,7 +18,7 @@ export interface SubmissionContext {
   batchId: string;
   name: string | null;
   traceparent: string | null;
-  idempotencyKey: string | null;
+  idempotency: IdempotencyKey | null;
   newId: () => string;
   definitions: DefinitionRepository;
   ssrf: (url: string) => string | null;
@@ -45,7 +45,7 @@ export async function buildSubmission(body: unknown, context: SubmissionContext)
     name: context.name,
     tasks: tasks.map(({ index, dto }) => buildTask(dto, context.newId(), found, links.get(index) ?? [])),
     traceparent: context.traceparent,
-    idempotency: idempotencyOf(context.idempotencyKey, body),
+    idempotency: context.idempotency,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { FastifySchemaCompiler } from 'fastify';
-import type { TObject, TSchema } from 'typebox';
+import { IsOptional, type TObject, type TSchema } from 'typebox';
 
 import { JobChangeDto, NewJobDto } from '../wire/job.ts';
 import { NewTaskList } from '../wire/new-task.ts';
@@ -19,6 +19,7 @@ const CHECKED_BY_HANDLER: ReadonlySet<TSchema> = new Set<TSchema>([
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   if (httpPart === 'querystring') return faultsAsResult((value) => readQuery(schema as TObject, value));
   if (httpPart === 'body' && CHECKED_BY_HANDLER.has(schema)) return (value: unknown) => ({ value });
+  if (httpPart === 'body' && IsOptional(schema)) return faultsAsResult((value) => requireFit(schema, value ?? {}));
   return faultsAsResult((value) => requireFit(schema, value));
 };
 

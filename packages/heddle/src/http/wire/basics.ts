@@ -17,6 +17,14 @@ export const Uuid = (description: string) =>
 export const Timestamp = (description: string) =>
   Type.String({ description: `${description} (RFC 3339, UTC)`, examples: ['2026-01-01T00:00:00.000Z'] });
 
+/** A time in a request, of which `timeOf` makes milliseconds. */
+export const GivenTime = (description: string) =>
+  Type.String({
+    pattern: '^\\d{4}-\\d\\d-\\d\\d([Tt]\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?([Zz]|[+-]\\d\\d:\\d\\d))?$',
+    patternMeaning: 'a date, or an RFC 3339 timestamp such as 2026-01-31T08:00:00Z',
+    description: `${description}: a date (UTC), or an RFC 3339 timestamp.`,
+  });
+
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 export const Metadata = (description: string) =>

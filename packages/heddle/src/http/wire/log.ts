@@ -1,6 +1,14 @@
 import { Type, type Static } from 'typebox';
 
-import { LINE_CHARS_MAX, LOG_LEVELS, LOG_STREAMS, type LogLine, type LogPage } from '@heddle/base/vocabulary/task-log';
+import { encodeLines } from '@heddle/base/log-lines';
+import type { Redactor } from '@heddle/base/redactor';
+import {
+  LINE_CHARS_MAX,
+  LOG_LEVELS,
+  LOG_STREAMS,
+  type EncodedLines,
+  type LogPage,
+} from '@heddle/base/vocabulary/task-log';
 import { isoTime, nullable, oneOf, Timestamp } from './basics.ts';
 import { Attempt, Holder } from './work.ts';
 
@@ -73,11 +81,14 @@ export function logPageToWire({ attempt, lines, next }: LogPage): LogPageDto {
   return { attempt, lines: lines.map((line) => ({ ...line, at: isoTime(line.at) })), next };
 }
 
-export function linesOfWork({ lines }: WorkLogsDto, nowMs: number): LogLine[] {
-  return lines.map(({ text, at, stream = 'log', level = 'info' }) => ({
-    at: at === undefined ? nowMs : Date.parse(at),
-    stream,
-    level: stream === 'log' ? level : null,
-    text,
-  }));
+/** @param redactor replaces the secrets that were sent to the worker; absent: none were */
+export function linesOfWork({ lines }: WorkLogsDto, nowMs: number, redactor?: Redactor): EncodedLines {
+  return encodeLines(
+    lines.map(({ text, at, stream = 'log', level = 'info' }) => ({
+      at: at === undefined ? nowMs : Date.parse(at),
+      stream,
+      level: stream === 'log' ? level : null,
+      text: redactor?.text(text) ?? text,
+    })),
+  );
 }

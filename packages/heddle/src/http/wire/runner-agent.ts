@@ -107,8 +107,15 @@ export const AwaitOrdersDto = Type.Object(
 export type AwaitOrdersDto = Static<typeof AwaitOrdersDto>;
 
 export const OrdersChangedDto = Type.Object(
-  { changed: Type.Boolean({ description: 'Whether the orders are others than those of the request.' }) },
-  { additionalProperties: false, title: 'OrdersChanged' },
+  {
+    changed: Type.Boolean({ description: 'Whether the orders are others than those of the request.' }),
+    orders: nullable(OrdersDto),
+  },
+  {
+    additionalProperties: false,
+    title: 'OrdersChanged',
+    description: '`orders` is null if they have not changed, or if the runner is to end.',
+  },
 );
 
 export const ClaimRunnerTaskDto = Type.Object(

@@ -5,11 +5,13 @@ import { TASK_FIELDS } from '@heddle/base/vocabulary/task-fields';
 import { KIND_CHARS_MAX, LOCAL_ID_CHARS_MAX } from '@heddle/core/domain/parse/node';
 import { WORKFLOW_WIRE_STATE } from '@heddle/base/vocabulary/workflow';
 import type { ClaimedTask, NodeCreationResult, TransitionOutcome } from '@heddle/core/engine/port';
-import { Count, Metadata, nullable, oneOf, Uuid } from './basics.ts';
+import { Count, COUNT_MAX, Metadata, nullable, oneOf, Uuid } from './basics.ts';
 import { GrantedRunnerDto } from './runner-agent.ts';
 import type { NewNodeDto } from './new-workflow.ts';
 import { REASON_MAX_CHARS } from './update.ts';
 import { TaskResultDto, WorkflowState } from './workflow.ts';
+
+const TIME_PATTERN = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?Z$';
 
 export const CLAIM_KINDS_MAX = 100;
 export const CLAIM_TASKS_MAX = 1000;
@@ -29,6 +31,24 @@ function holderName(description: string) {
 
 /** The `holder` of the claim, required in all calls about its tasks. */
 export const Holder = Type.Optional(holderName('The `holder` of the claim, if it named one.'));
+
+const WorkerInfoDto = Type.Object(
+  {
+    version: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Its version.' })),
+    host: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Its machine.' })),
+    concurrency: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: COUNT_MAX, description: 'Maximum number of concurrent tasks.' }),
+    ),
+    started_at: Type.Optional(Type.String({ pattern: TIME_PATTERN, patternMeaning: 'an RFC 3339 timestamp in UTC' })),
+  },
+  { additionalProperties: false, description: 'What `/v1/workers` shows of this worker.' },
+);
+
+export const LeaveWorkDto = Type.Object(
+  { holder: Type.Optional(holderName('Name of the worker in its claims (default its address).')) },
+  { additionalProperties: false, title: 'LeaveWork' },
+);
+export type LeaveWorkDto = Static<typeof LeaveWorkDto>;
 
 export const ClaimWorkDto = Type.Object(
   {
@@ -60,6 +80,7 @@ export const ClaimWorkDto = Type.Object(
     holder: Type.Optional(
       holderName('Name of the worker (default its address). All calls about the tasks must include it.'),
     ),
+    worker: Type.Optional(WorkerInfoDto),
   },
   { additionalProperties: false, title: 'ClaimWorkDto' },
 );

@@ -9,6 +9,7 @@ import { TaskSuccess } from '../definition/task-success.ts';
 import { collectArtifacts } from './collect-artifacts.ts';
 import { commandSchema, type CommandInput } from './input.ts';
 import { OutputLines } from './output-lines.ts';
+import { ProgressCount } from './progress-count.ts';
 
 const RESULT_BYTES_MAX = 1024 * 1024;
 const REASON_LINE_CHARS = 300;
@@ -46,7 +47,7 @@ class CommandTask {
   readonly #stdout: Buffer[] = [];
   #stdoutBytes = 0;
   readonly #lastLines = { stdout: '', stderr: '' };
-  #counted = 0;
+  readonly #progress: ProgressCount;
   #activeAt = 0;
   /** Why artifacts could not be stored. */
   #uncollected: Error | null = null;
@@ -55,36 +56,45 @@ class CommandTask {
     this.#input = input;
     this.#context = context;
     this.#options = options;
+    this.#progress = new ProgressCount((more) => context.progress(more));
   }
 
   async run(): Promise<TaskSuccess> {
-    const { argv, env, stdin, files, image, memory_mb, network } = this.#input;
+    const { argv, env, stdin, files, image, memory_mb, network, timeout_secs } = this.#input;
     const runner = await this.#runner();
     const lines = { stdout: this.#lines('stdout'), stderr: this.#lines('stderr') };
     const { signal } = this.#context;
-    const end = await runner.run(
-      {
-        argv,
-        environment: env,
-        stdin: Buffer.from(stdin),
-        files: Object.entries(files).map(([path, file]) => ({ path, content: this.#contentOf(file) })),
-        ...(image === null ? {} : { image }),
-        memoryMb: memory_mb,
-        network,
-      },
-      {
-        signal,
-        onOutput: (stream, chunk) => {
-          lines[stream].push(chunk);
-          if (stream === 'stdout') this.#keep(chunk);
-          this.#noteActive();
+    const late = new AbortController();
+    const cancelTimeout =
+      timeout_secs === null ? undefined : this.#options.clock.after(timeout_secs * 1000, () => late.abort());
+    const end = await runner
+      .run(
+        {
+          argv,
+          environment: env,
+          stdin: Buffer.from(stdin),
+          files: Object.entries(files).map(([path, file]) => ({ path, content: this.#contentOf(file) })),
+          ...(image === null ? {} : { image }),
+          memoryMb: memory_mb,
+          network,
         },
-        onEnd: (directory) => this.#collect(directory),
-      },
-    );
+        {
+          signal: AbortSignal.any([signal, late.signal]),
+          onOutput: (stream, chunk) => {
+            lines[stream].push(chunk);
+            if (stream === 'stdout') this.#keep(chunk);
+            this.#noteActive();
+          },
+          onEnd: (directory) => this.#collect(directory),
+        },
+      )
+      .finally(cancelTimeout);
     for (const each of Object.values(lines)) each.end();
+    await this.#progress.stored();
     // Only now, when none of its processes runs any more.
     signal.throwIfAborted();
+    if (late.signal.aborted && end.stopped)
+      throw new Error(`it ran for longer than its timeout_secs, ${timeout_secs!}`);
     this.#requireSuccess(end);
     if (this.#uncollected !== null) throw this.#uncollected;
     const result = this.#resultOf(end);
@@ -143,7 +153,7 @@ class CommandTask {
         if (line.trim() !== '') this.#lastLines[stream] = line.trim();
         this.#context.output(stream, line);
       },
-      ...(stream === 'stdout' ? { onProgress: (done) => this.#count(done) } : {}),
+      ...(stream === 'stdout' ? { onProgress: (done) => this.#progress.reach(done) } : {}),
     });
   }
 
@@ -152,12 +162,6 @@ class CommandTask {
     if (this.#input.result === 'file' || this.#stdoutBytes > RESULT_BYTES_MAX) return;
     this.#stdoutBytes += chunk.length;
     this.#stdout.push(chunk);
-  }
-
-  #count(done: number): void {
-    if (done <= this.#counted) return;
-    void this.#context.progress(done - this.#counted).catch(() => undefined);
-    this.#counted = done;
   }
 
   #noteActive(): void {

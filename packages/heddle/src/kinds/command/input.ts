@@ -22,6 +22,7 @@ const ANY_DEPTH_MAX = 2;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 const NO_SECRETS = 'names a secret, but this worker has no database to read it from';
 const MEMORY_DEFAULT_MB = 512;
+const TIMEOUT_MAX_SECS = 31_536_000;
 
 export interface CommandInput {
   argv: readonly string[];
@@ -37,11 +38,13 @@ export interface CommandInput {
   result: ResultSource;
   memory_mb: number;
   network: boolean;
+  /** From the start of the command; null: that of the task alone. */
+  timeout_secs: number | null;
 }
 
 const MEMBERS = [
   ...['argv', 'run', 'shell', 'env', 'stdin', 'files', 'artifacts', 'isolation', 'image'],
-  ...['success_exit_codes', 'result', 'memory_mb', 'network'],
+  ...['success_exit_codes', 'result', 'memory_mb', 'network', 'timeout_secs'],
 ];
 
 export const commandSchema = schemaOf<CommandInput, JsonObject>((input) => {
@@ -58,6 +61,7 @@ export const commandSchema = schemaOf<CommandInput, JsonObject>((input) => {
     result: input.oneOf('result', RESULT_SOURCES) ?? 'file',
     memory_mb: input.integer('memory_mb', 1, 1_048_576) ?? MEMORY_DEFAULT_MB,
     network: input.boolean('network') ?? false,
+    timeout_secs: input.integer('timeout_secs', 1, TIMEOUT_MAX_SECS),
   };
 });
 

@@ -1,10 +1,18 @@
+import type { JsonObject } from '@heddle/base/json';
 import { Faults, isObject, shown } from '@heddle/base/parse/faults';
 import { Members } from '@heddle/base/parse/members';
-import { placeOf } from '@heddle/base/parse/path';
+import { placeOf, type Place } from '@heddle/base/parse/path';
 import type { StandardSchema } from '@heddle/base/standard-schema';
 
-/** Builds the input schema of a kind: `read` reads the known members and records faults. */
-export function schemaOf<Output, Input>(read: (input: Members) => Output): StandardSchema<Input, Output> {
+/**
+ * Builds the input schema of a kind: `read` reads the known members and records faults.
+ *
+ * @param properties JSON Schema of members that `read` does not read by their type
+ */
+export function schemaOf<Output, Input>(
+  read: (input: Members) => Output,
+  properties: Readonly<Record<string, JsonObject>> = {},
+): StandardSchema<Input, Output> {
   const validate = (value: unknown) => {
     const faults = new Faults();
     const place = placeOf(null, 'input');
@@ -12,7 +20,87 @@ export function schemaOf<Output, Input>(read: (input: Members) => Output): Stand
     const output = read(new Members(value, place, faults));
     return faults.list.length === 0 ? { value: output } : { issues: faults.list.map(issueOf) };
   };
-  return { '~standard': { version: 1, vendor: 'heddle', validate } };
+  const jsonSchema = { input: () => describeMembers(read, properties) };
+  return { '~standard': { version: 1, vendor: 'heddle', validate, jsonSchema } };
+}
+
+/** Returns the JSON Schema of what a function reads, by letting it read nothing. */
+function describeMembers(
+  read: (input: Members) => unknown,
+  properties: Readonly<Record<string, JsonObject>>,
+): JsonObject {
+  const recorder = new MemberRecorder(placeOf(null, 'input'), new Faults());
+  read(recorder);
+  return recorder.schema(properties);
+}
+
+/** Records which members are read, and as what. A member that is read as a whole may be anything. */
+class MemberRecorder extends Members {
+  readonly #properties = new Map<string, JsonObject>();
+  readonly #required = new Set<string>();
+  #closed = false;
+
+  constructor(place: Place, faults: Faults) {
+    super({}, place, faults);
+  }
+
+  schema(properties: Readonly<Record<string, JsonObject>>): JsonObject {
+    return {
+      type: 'object',
+      properties: { ...Object.fromEntries(this.#properties), ...properties },
+      ...(this.#required.size === 0 ? {} : { required: [...this.#required] }),
+      ...(this.#closed ? { additionalProperties: false } : {}),
+    };
+  }
+
+  override has(name: string): boolean {
+    this.#record(name, {});
+    return false;
+  }
+
+  override raw(name: string): unknown {
+    this.#record(name, {});
+    return undefined;
+  }
+
+  override refuseOthers(known: readonly string[]): void {
+    this.#closed = true;
+    for (const name of known) this.#record(name, {});
+  }
+
+  override requireAll(...names: string[]): void {
+    for (const name of names) this.#required.add(name);
+  }
+
+  override text(name: string, maxChars: number): string | null {
+    return this.#record(name, { type: 'string', minLength: 1, maxLength: maxChars });
+  }
+
+  override uuid(name: string): string | null {
+    return this.#record(name, { type: 'string', format: 'uuid' });
+  }
+
+  override boolean(name: string): boolean | null {
+    return this.#record(name, { type: 'boolean' });
+  }
+
+  override integer(name: string, min: number, max: number): number | null {
+    return this.#record(name, { type: 'integer', minimum: min, maximum: max });
+  }
+
+  override number(name: string, min: number, max: number): number | null {
+    return this.#record(name, { type: 'number', minimum: min, maximum: max });
+  }
+
+  override oneOf<Name extends string>(name: string, names: readonly Name[]): Name | null {
+    return this.#record(name, { enum: [...names] });
+  }
+
+  #record(name: string, schema: JsonObject): null {
+    const known = this.#properties.get(name);
+    if (known === undefined || Object.keys(known).length === 0) this.#properties.set(name, schema);
+    return null;
+  }
 }
 
 /** Splits `input.sources[0].path: is required` into the path after `input`, and the message. */

@@ -51,7 +51,7 @@ describe('a pool with the provider ec2', () => {
         HEDDLE_POOL_EC2_SUBNETS: 'subnet-a,subnet-b',
         HEDDLE_POOL_EC2_INSTANCE_TYPES: 'large=m7i.large,large=m6i.large',
         HEDDLE_POOL_EC2_INSTANCE_PROFILE: 'runner',
-        HEDDLE_POOL_EC2_ENVIRONMENT: 'DATABASE_URL=postgres://db.internal/heddle',
+        HEDDLE_POOL_EC2_ENVIRONMENT: 'HEDDLE_URL=https://heddle.internal,HEDDLE_TOKEN=hdl_1',
         HEDDLE_POOL_MAX_RUNNERS: '4',
         HEDDLE_POOL_RECHECK_SECS: '1',
       },
@@ -60,7 +60,8 @@ describe('a pool with the provider ec2', () => {
     const common = { database: database.database, clock: systemClock, random: systemRandom, log: silentLogger };
     const { queue } = await openQueue({ url: 'postgres', ...common });
     stopping.add('the queue', () => queue.close());
-    const options = { settings, databaseUrl: database.url, development: false, flags: {}, queue, stopping };
+    const processes = { url: '', credentialOf: () => Promise.resolve(''), runnerVariables: {} };
+    const options = { settings, ...processes, queue, stopping };
     const { classes, times } = await writeOrReadPolicy(database.database, settings, silentLogger);
     started = await startPool({ ...options, ...common, classes, times, metrics: createMetrics() });
   });
@@ -88,7 +89,7 @@ describe('a pool with the provider ec2', () => {
       ['ami-7', 'runner', 'sg-1', 'sg-2'],
     );
     const script = Buffer.from(textAt(data, 'UserData')!, 'base64').toString();
-    assert.match(script, /^export DATABASE_URL='postgres:\/\/db\.internal\/heddle'$/m);
+    assert.match(script, /^export HEDDLE_URL='https:\/\/heddle\.internal'\nexport HEDDLE_TOKEN='hdl_1'$/m);
     assert.match(script, /^heddle worker --runner ec2$/m);
   });
 

@@ -96,7 +96,7 @@ describe('the settings of the runner pool', () => {
         HEDDLE_POOL_EC2_REGION: 'eu-central-1',
         HEDDLE_POOL_EC2_IMAGE: 'ami-1',
         HEDDLE_POOL_EC2_INSTANCE_TYPES: 'large=m7i.large,xlarge=m7i.xlarge,large=m6i.large',
-        HEDDLE_POOL_EC2_ENVIRONMENT: 'DATABASE_URL=postgresql://heddle:hidden@db/heddle?sslmode=require',
+        HEDDLE_POOL_EC2_ENVIRONMENT: 'HEDDLE_URL=https://heddle.internal,HEDDLE_TOKEN=hidden',
       },
       workingDirectory: directory,
     });
@@ -109,10 +109,7 @@ describe('the settings of the runner pool', () => {
       subnet_ids: [],
       instance_types: { large: ['m7i.large', 'm6i.large'], xlarge: ['m7i.xlarge'] },
     });
-    assert.match(
-      parameters!.user_data,
-      /export DATABASE_URL='postgresql:\/\/heddle:hidden@db\/heddle\?sslmode=require'/,
-    );
+    assert.match(parameters!.user_data, /export HEDDLE_TOKEN='hidden'/);
     assert.doesNotMatch(JSON.stringify(loaded.effective), /hidden/);
     const template = { HEDDLE_POOL_PROVIDER: 'ec2', HEDDLE_POOL_EC2_REGION: 'x', HEDDLE_POOL_EC2_TEMPLATE: 'lt-1:7' };
     assert.deepEqual(ec2SettingsOf(load(template)).template, { id: 'lt-1', version: '7' });

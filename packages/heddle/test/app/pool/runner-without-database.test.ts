@@ -14,7 +14,7 @@ import { newSecretKey } from '@heddle/base/keyring';
 import { newId, systemRandom } from '@heddle/base/random';
 import { PostgresRunnerStore } from '@heddle/core/pool/store/postgres';
 import { TokenStore } from '@heddle/core/store/tokens';
-import { HeddleProcess } from '@heddle/test-support/app/heddle-process';
+import { HeddleProcess, type Environment } from '@heddle/test-support/app/heddle-process';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
 import { eventually } from '@heddle/test-support/eventually';
 
@@ -26,6 +26,8 @@ const ON_LARGE = { requirements: { resource_class: 'large' } };
 /** The instance metadata service of a machine. */
 interface Machine {
   instance: string;
+  /** Interrupts the machine. */
+  interrupt: () => void;
   metadata: Server;
   endpoint: string;
 }
@@ -33,6 +35,7 @@ interface Machine {
 describe('a runner without a database', { concurrency: false }, () => {
   let directory: string;
   let server: Heddle;
+  let serverStopped: Promise<void> | undefined;
   let client: HeddleClient;
   let tokens: TokenStore;
   let store: PostgresRunnerStore;
@@ -52,6 +55,7 @@ describe('a runner without a database', { concurrency: false }, () => {
       HEDDLE_POOL_PROVIDER: 'none',
       HEDDLE_POOL_HEARTBEAT_SECS: '0.5',
       HEDDLE_POOL_IDLE_TIMEOUT_SECS: '4000',
+      HEDDLE_POOL_DISCONNECT_TIMEOUT_SECS: '12',
       HEDDLE_MODULES: MODULE,
     };
     server = await startHeddle({ flags, scopes: ['admin'] });
@@ -64,9 +68,14 @@ describe('a runner without a database', { concurrency: false }, () => {
     for (const { child } of processes) child.kill('SIGKILL');
     await Promise.all(processes.map(({ exited }) => exited));
     for (const { metadata } of machines) metadata.close();
-    await server.stop();
+    await stopServer();
     await rm(directory, { recursive: true });
   });
+
+  function stopServer(): Promise<void> {
+    serverStopped ??= server.stop();
+    return serverStopped;
+  }
 
   const tokenFor = async (classes: readonly string[] | null): Promise<string> =>
     (await tokens.create(`runners of ${String(classes)}`, ['runner'], null, { kinds: null, classes })).text;
@@ -82,7 +91,7 @@ describe('a runner without a database', { concurrency: false }, () => {
     await store.takeBatches('ec2', 10, 60_000, { per_second: 100, burst: 100 });
     const launched = { runner_id: runnerId, provider_id: instance, instance_type: 'm7i.large', ...size };
     await store.launched(batchId, [launched], null);
-    const answers: Record<string, string> = {
+    const answers: Record<string, string | undefined> = {
       '/latest/api/token': 'token',
       '/latest/meta-data/instance-id': instance,
       '/latest/meta-data/tags/instance/heddle:batch': batchId,
@@ -95,11 +104,15 @@ describe('a runner without a database', { concurrency: false }, () => {
     });
     await new Promise<void>((resolve) => metadata.listen(0, '127.0.0.1', resolve));
     const endpoint = `http://127.0.0.1:${(metadata.address() as AddressInfo).port}/`;
-    machines.push({ instance, metadata, endpoint });
-    return { instance, metadata, endpoint, runnerId, batchId };
+    const interrupt = (): void => {
+      answers['/latest/meta-data/spot/instance-action'] = '{"action":"terminate","time":"2030-01-01T00:00:00Z"}';
+    };
+    const machine = { instance, interrupt, metadata, endpoint };
+    machines.push(machine);
+    return { ...machine, runnerId, batchId };
   }
 
-  function start(machine: Machine, token: string): HeddleProcess {
+  function start(machine: Machine, token: string, environment: Environment = {}): HeddleProcess {
     const started = new HeddleProcess(['worker', '--runner', 'ec2', '--json', '--module', MODULE], {
       HEDDLE_URL: server.url,
       HEDDLE_TOKEN: token,
@@ -108,6 +121,7 @@ describe('a runner without a database', { concurrency: false }, () => {
       WORKER_LEASE_SECS: '5',
       HEDDLE_WORKER_DRAIN_SECS: '0',
       AWS_EC2_METADATA_SERVICE_ENDPOINT: machine.endpoint,
+      ...environment,
     });
     processes.push(started);
     return started;
@@ -261,5 +275,32 @@ describe('a runner without a database', { concurrency: false }, () => {
     assert.equal(await stateOf(machine.runnerId), 'terminated');
     assert.equal((await client.getTask(id)).status, 'Pending');
     await client.cancelTask(id);
+  });
+
+  test('accepts no more claims once its machine is interrupted, and then ends', async () => {
+    const machine = await launch();
+    const runner = start(machine, await tokenFor(['large']));
+    const rowOf = async () => (await store.list({ ids: [machine.runnerId] }, { offset: 0, limit: 1 }))[0]!;
+    await eventually(async () => (await rowOf()).state === 'idle', 'it is idle', DEADLINE_MS);
+    const { address, threshold, state_since } = await rowOf();
+    assert.deepEqual(
+      [address, threshold - state_since],
+      ['10.0.0.7', 4_000_000],
+      'it stays as long as the servers say',
+    );
+    machine.interrupt();
+    assert.equal(await runner.exited, 0, runner.stderr);
+    const { state, reason } = await rowOf();
+    assert.deepEqual([state, reason], ['terminated', 'interrupted']);
+  });
+
+  test('ends itself once no server answers, at the time in the policy, whatever its own settings are', async () => {
+    const machine = await launch();
+    const runner = start(machine, await tokenFor(['large']), { HEDDLE_POOL_DISCONNECT_TIMEOUT_SECS: '3600' });
+    await eventually(async () => (await stateOf(machine.runnerId)) === 'idle', 'it is idle', DEADLINE_MS);
+    await stopServer();
+    const { reason } = await runner.event<{ event: 'stopped'; reason: string }>('stopped', DEADLINE_MS);
+    assert.match(reason, /^the pool did not answer for \d+ s$/);
+    assert.equal(await runner.exited, 0, runner.stderr);
   });
 });

@@ -11,9 +11,13 @@ import { registerAuditCommand } from '../../../src/cli/commands/audit.ts';
 import { registerFindingsCommands } from '../../../src/cli/commands/findings.ts';
 import { registerModelsCommands } from '../../../src/cli/commands/models.ts';
 import { registerJobCommands } from '../../../src/cli/commands/job.ts';
+import { registerKindCommands } from '../../../src/cli/commands/kind.ts';
 import { registerPoolCommands } from '../../../src/cli/commands/pool.ts';
 import { registerRunCommand } from '../../../src/cli/commands/run.ts';
+import { registerRunsCommands } from '../../../src/cli/commands/runs.ts';
+import { registerRunOperationCommands } from '../../../src/cli/commands/run-operations.ts';
 import { registerSecretCommands } from '../../../src/cli/commands/secret.ts';
+import { registerStatusCommand } from '../../../src/cli/commands/status.ts';
 import { registerTaskCommands } from '../../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../../src/cli/commands/webhook.ts';
 import { registerWorkflowCommands } from '../../../src/cli/commands/workflow.ts';
@@ -89,7 +93,9 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   });
   registerBatchCommands(program, io);
   registerTaskCommands(program, io);
+  registerStatusCommand(program, io);
   registerRunCommand(program, io);
+  registerRunsCommands(program, io);
   registerWorkflowCommands(program, io);
   registerEventCommands(program, io);
   registerArtifactCommands(program, io);
@@ -98,6 +104,8 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   registerFindingsCommands(program, io);
   registerModelsCommands(program, io);
   registerJobCommands(program, io);
+  registerKindCommands(program, io);
+  registerRunOperationCommands(program, io);
   registerPoolCommands(program, io);
   registerWebhookCommands(program, io);
   try {

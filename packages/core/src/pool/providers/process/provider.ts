@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync } from 'node:fs';
+import { closeSync, existsSync } from 'node:fs';
 
 import { messageOf } from '@heddle/base/thrown';
 import { mismatchOf } from '../../../domain/runner/classify.ts';
@@ -17,6 +17,7 @@ import {
   type RunnerProvider,
 } from '../../port/provider.ts';
 import { isAlive, markOf, RunnerRecords, type ProcessMark } from './records.ts';
+import { announceServer } from './servers.ts';
 
 export interface ProcessProviderOptions {
   /** Name in the store; unique per machine and directory. */
@@ -27,6 +28,10 @@ export interface ProcessProviderOptions {
   readonly command: readonly [string, ...string[]];
   readonly environment: NodeJS.ProcessEnv;
   readonly workingDirectory: string;
+  /** URL of this server for its runners. */
+  readonly url: string;
+  /** Returns the credential of a runner, which it gets on its standard input: nobody else can read it there. */
+  credentialOf(runnerId: string): Promise<string>;
   readonly clock: Clock;
   readonly log: Logger;
   /** Called once for each process that ended without being asked to. */
@@ -55,6 +60,7 @@ export class ProcessProvider implements RunnerProvider {
   readonly #options: ProcessProviderOptions;
   readonly #records: RunnerRecords;
   readonly #server: ProcessMark | null;
+  #withdraw: (() => void) | null = null;
   #closed = false;
   /** Consecutive failed starts. */
   #failedStarts = { count: 0, at: 0, why: '' };
@@ -64,10 +70,21 @@ export class ProcessProvider implements RunnerProvider {
     this.#options = options;
     this.#records = new RunnerRecords(options.directory);
     this.#server = markOf(process.pid);
+    // Runners of an earlier server may be looking for this one.
+    if (existsSync(options.directory)) this.#announce();
   }
 
-  // eslint-disable-next-line @typescript-eslint/require-await -- errors must become rejections
+  #announce(): void {
+    const { directory, url, log } = this.#options;
+    try {
+      this.#withdraw ??= announceServer(directory, url);
+    } catch (error) {
+      log.warn({ err: error, directory }, 'runners cannot find this server: could not write its address');
+    }
+  }
+
   async launch(batch: LaunchBatch): Promise<LaunchResult> {
+    const credentials = await Promise.all(batch.runner_ids.map((id) => this.#options.credentialOf(id)));
     if (this.#closed) throw new LaunchFailure('throttled', 'this server is stopping');
     this.#requireStarts();
     const type = typeOf(batch);
@@ -78,8 +95,9 @@ export class ProcessProvider implements RunnerProvider {
     }
     const launched: LaunchedRunner[] = [];
     let missing: string | null = null;
-    for (const id of batch.runner_ids) {
-      missing ??= this.#start(id, batch.id);
+    this.#announce();
+    for (const [index, id] of batch.runner_ids.entries()) {
+      missing = this.#start(id, batch.id, credentials[index]!);
       if (missing !== null) break;
       const { instance_type, cpu, memory_mib } = type;
       launched.push({ runner_id: id, provider_id: id, instance_type, cpu, memory_mib });
@@ -96,7 +114,7 @@ export class ProcessProvider implements RunnerProvider {
   }
 
   /** Starts the process of a runner unless that was done before; returns the error, or null. */
-  #start(runnerId: string, batchId: string): string | null {
+  #start(runnerId: string, batchId: string, credential: string): string | null {
     const records = this.#records;
     try {
       const launched_at = this.#options.clock.now();
@@ -104,7 +122,7 @@ export class ProcessProvider implements RunnerProvider {
       records.create(record);
       // The runner was launched before; its current state does not matter.
       if (records.processOf(runnerId) !== null || records.endOf(runnerId) !== null) return null;
-      this.#spawn(runnerId);
+      this.#spawn(runnerId, credential);
       return null;
     } catch (error) {
       const reason = `could not start the process: ${messageOf(error)}`;
@@ -122,7 +140,7 @@ export class ProcessProvider implements RunnerProvider {
     }
   }
 
-  #spawn(runnerId: string): void {
+  #spawn(runnerId: string, credential: string): void {
     const { command, environment, workingDirectory, log } = this.#options;
     const [program, ...args] = command;
     const output = this.#records.openLog(runnerId);
@@ -134,9 +152,11 @@ export class ProcessProvider implements RunnerProvider {
         env: environment,
         // A separate session: Ctrl-C in the terminal reaches only the server, which then stops its runners in order.
         detached: true,
-        stdio: ['ignore', output, output],
+        stdio: ['pipe', output, output],
       });
       child.unref();
+      // A process that could not be started, or has ended, reads nothing.
+      child.stdin?.on('error', () => undefined).end(credential);
       const ended = (cause: string): void => this.#handleExit(runnerId, cause);
       child.on('error', (error) => ended(`start failed: ${error.message}`));
       child.on('exit', (code, signal) => {
@@ -263,6 +283,7 @@ export class ProcessProvider implements RunnerProvider {
     const alive = (): string[] => own.filter((id) => this.#stateOf(id) === 'stopping');
     while (alive().length > 0 && clock.monotonic() < deadline) await clock.sleep(GONE_POLL_MS);
     for (const id of alive()) this.#signal(id, 'SIGKILL');
+    this.#withdraw?.();
   }
 
   /** Returns the live runners of this server, and those whose server is gone. */

@@ -167,7 +167,7 @@ function createWhole(home: string, name: string, content: object): boolean {
 }
 
 /** Returns null if the file is missing or malformed. */
-function readJson(path: string): unknown {
+export function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch {

@@ -24,11 +24,14 @@ begin
   select v_seq + u.ord, u.entry, u.hash from unnest(p_entries, v_hashes) with ordinality u(entry, hash, ord);
 end $$;
 
--- Deletes entries older than a time, never the last one, which the chain continues from.
+-- Deletes the entries before the first one that is not older than a time, never the last one, which the chain continues
+-- from. Times need not ascend, since servers have clocks of their own; a gap would look like a removed entry.
 create or replace function forget_audit(p_before_ms bigint, p_limit integer)
 returns void language sql as $$
   delete from audit_entry where seq in (
     select a.seq from audit_entry a
-    where a.seq < (select max(seq) from audit_entry) and ((a.entry::json) ->> 'at')::bigint < p_before_ms
+    where a.seq < coalesce(
+      (select k.seq from audit_entry k where ((k.entry::json) ->> 'at')::bigint >= p_before_ms order by k.seq limit 1),
+      (select max(m.seq) from audit_entry m))
     order by a.seq limit p_limit)
 $$;

@@ -116,7 +116,7 @@ begin
   -- Containers kept open by generators among them may end; the sequences themselves still wait for the tasks that
   -- decided.
   select * into v_walk from advance_containers(release_container_generators(v_skipped), '{}', p_now);
-  perform count_ended(v_workflows || v_walk.workflows, p_now);
+  perform count_skipped(v_workflows || v_walk.workflows, p_now);
   lanes := v_walk.lanes;
   unblocked := v_walk.unblocked;
 end $$;

@@ -72,12 +72,15 @@ begin
       end,
     paused_at = null, paused_from = null
   where t.id = any(v_ids) and (t.state + 0) < :terminal;
+  perform leave_lanes(v_pending);
+  delete from paused_task where task_id = any(v_ids);
   perform check_leases_sooner(v_ids);
   -- Slots that pending ones were released to claim are offered to others; nothing is returned, only checked again.
   v_offered := array(select distinct r.slot from task t, unnest(t.rule_slots) r(slot) where t.id = any(v_pending));
-  select * into v_after from conclude(row(v_ids, v_workflows, case when v_in_trees then v_containers end, v_leases,
+  select * into v_after from conclude(row(v_ids, v_workflows,
+    array_fill(:canceled::smallint, array[cardinality(v_ids)]), case when v_in_trees then v_containers end, v_leases,
     v_slots || v_offered, v_amounts || array_fill(0::bigint, array[cardinality(v_offered)]),
-    v_linked, v_actions, false)::ending, v_now);
+    v_linked, v_actions)::ending, v_now);
   return json_build_object('codes', v_codes, 'transitions', v_transitions, 'cascaded', kinds_of(v_after.cascaded),
     'propagations', v_after.propagations, 'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
     'ended', v_after.ended,

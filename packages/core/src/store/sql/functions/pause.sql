@@ -25,8 +25,13 @@ begin
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from locked x limit 17) w)
   into v_codes, v_pending, v_transitions, v_workflows
   from unnest(p_ids) with ordinality r(id, ord) left join locked l on l.id = r.id;
-  update task t set state = :paused, paused_from = t.state, paused_at = v_now, updated_at = v_now
-  where t.id = any(p_ids) and (t.state + 0) < :paused;
+  with paused as (
+    update task t set state = :paused, paused_from = t.state, paused_at = v_now, updated_at = v_now
+    where t.id = any(p_ids) and (t.state + 0) < :paused returning t.id
+  )
+  insert into paused_task as p (task_id, paused_at) select id, v_now from paused
+  on conflict (task_id) do update set paused_at = excluded.paused_at;
+  perform leave_lanes(v_pending);
   return json_build_object('codes', v_codes, 'transitions', v_transitions, 'workflows', v_workflows,
     'lanes', yield_slots(v_pending));
 end $$;
@@ -65,6 +70,7 @@ begin
     run_at = case when t.paused_from > :pending or t.open_gates > 0 or t.run_at > v_now then t.run_at else v_now end,
     paused_at = null, paused_from = null, updated_at = v_now
   where t.id = any(v_ids) and (t.state + 0) = :paused;
+  delete from paused_task where task_id = any(v_ids);
   v_lanes := make_ready(array(select t.id from task t where t.id = any(v_ids) and (t.state + 0) = :pending), v_now);
   -- The sweep finds leases by a lower bound of their deadlines, which did not include paused tasks.
   perform check_leases_sooner(v_ids);

@@ -40,7 +40,8 @@ begin
   perform 1 from workflow where id = any(v_stuck) order by id for no key update;
   v_found := array(select c.id from container c where c.workflow_id = any(v_stuck) and c.state + 0 = :running);
   select * into v_walk from advance_containers(v_found, v_found, v_now);
-  if cardinality(v_walk.workflows) > 0 then v_ended := count_ended(v_walk.workflows, v_now); end if;
+  v_ended := count_skipped(v_walk.workflows, v_now);
+  perform set_outcomes(v_stuck);
   return json_build_object('lanes', v_walk.lanes, 'unblocked', v_walk.unblocked, 'ended', v_ended,
     'workflows', (select json_agg(w.id) from (select unnest(v_stuck) as id limit 17) w));
 end $$;

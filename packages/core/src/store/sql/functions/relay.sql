@@ -62,8 +62,9 @@ begin
   if v_failed is not null then
     select c.lanes || v_lanes, c.deliveries, c.cascaded, c.propagations, c.ended
     into v_lanes, v_deliveries, v_cascaded, v_further, v_ended
-    from conclude(row(v_failed, array(select t.workflow_id from task t where t.id = any(v_failed)), null, null, null, null,
-      true, true, false)::ending, v_now) c;
+    from conclude(row(v_failed, array(
+        select t.workflow_id from unnest(v_failed) with ordinality f(id, ord) join task t on t.id = f.id order by f.ord),
+      array_fill(:failed::smallint, array[cardinality(v_failed)]), null, null, null, null, true, true)::ending, v_now) c;
   end if;
   return json_build_object('lanes', v_lanes, 'deliveries', v_deliveries, 'cascaded', kinds_of(v_failed || v_cascaded),
     'propagations', coalesce(v_propagations, '[]') || coalesce(v_further, '[]'),

@@ -48,10 +48,10 @@ begin
   if cardinality(v_workflows) = 0 then return json_build_object('archived', 0, 'workflows', 0); end if;
   select array_agg(t.id) into v_tasks from task t where t.workflow_id = any(v_workflows);
 
-  insert into archive_workflow (id, name, linked, task_count, remaining, is_tree, paused, job_run_id, traceparent,
-    created_at, ended_at, archived_at)
-  select w.id, w.name, w.linked, w.task_count, w.remaining, w.is_tree, w.paused, w.job_run_id, w.traceparent,
-    w.created_at, w.ended_at, v_now
+  insert into archive_workflow (id, name, linked, task_count, remaining, succeeded, failed, canceled, skipped, failing,
+    failed_task, outcome, kinds, is_tree, paused, job_run_id, traceparent, created_at, ended_at, archived_at)
+  select w.id, w.name, w.linked, w.task_count, w.remaining, w.succeeded, w.failed, w.canceled, w.skipped, w.failing,
+    w.failed_task, w.outcome, w.kinds, w.is_tree, w.paused, w.job_run_id, w.traceparent, w.created_at, w.ended_at, v_now
   from workflow w where w.id = any(v_workflows);
   perform copy_rows('task', 'archive_task', 'id', v_tasks);
   perform copy_rows('task_spec', 'archive_task_spec', 'task_id', v_tasks);
@@ -63,8 +63,10 @@ begin
   delete from task_attempt where task_id = any(v_tasks);
   delete from task_data where task_id = any(v_tasks);
   delete from task_spec where task_id = any(v_tasks);
+  delete from sent_secret where task_id = any(v_tasks);
   -- A delivery about a workflow has its id in the place of a task's. Those of starts tell of attempts.
   delete from delivery where task_id = any(v_tasks || v_workflows) and state = 'delivered' and trigger <> 'start';
+  delete from paused_task where task_id = any(v_tasks);
   delete from task where id = any(v_tasks);
   delete from workflow where id = any(v_workflows);
   return json_build_object('archived', coalesce(cardinality(v_tasks), 0), 'workflows', cardinality(v_workflows));
@@ -103,10 +105,7 @@ begin
   perform 1 from archive_workflow where id = p_workflow for update;
   if not found then return false; end if;
   v_tasks := array(select id from archive_task where workflow_id = p_workflow);
-  insert into workflow (id, name, linked, task_count, remaining, is_tree, paused, job_run_id, traceparent, created_at, ended_at)
-  select w.id, w.name, w.linked, w.task_count, w.remaining, w.is_tree, w.paused, w.job_run_id, w.traceparent, w.created_at,
-    w.ended_at
-  from archive_workflow w where w.id = p_workflow;
+  perform copy_rows('archive_workflow', 'workflow', 'id', array[p_workflow]);
   perform unarchive_containers(p_workflow, v_tasks);
   perform copy_rows('archive_task', 'task', 'id', v_tasks);
   perform copy_rows('archive_task_spec', 'task_spec', 'task_id', v_tasks);
@@ -138,7 +137,8 @@ begin
   v_tasks := array(select id from archive_task where workflow_id = any(v_workflows));
   delete from archive_edge where child_id = any(v_tasks);
   delete from archive_task_attempt where task_id = any(v_tasks);
-  delete from task_log where task_id = any(v_tasks);
+  perform delete_logs(v_tasks);
+  perform forget_failures(v_tasks);
   delete from artifact where task_id = any(v_tasks) and not pinned;
   delete from archive_task_spec where task_id = any(v_tasks);
   delete from archive_task_data where task_id = any(v_tasks);

@@ -100,12 +100,12 @@ begin
     return json_build_object('codes', v_codes, 'lanes', v_lanes, 'workflows', (
       select json_agg(w.workflow_id) from (select distinct t.workflow_id from task t where t.id = any(v_in_trees) limit 17) w));
   end if;
-  return (reopen_tasks(v_open, p_ids, v_lanes, v_now)::jsonb || jsonb_build_object('codes', v_codes))::json;
+  return (reopen_tasks(v_open, p_ids, v_lanes, false, v_now)::jsonb || jsonb_build_object('codes', v_codes))::json;
 end $$;
 
 -- Reopens tasks that may run again, of which p_asked run at once, with what failed only because of them. Returns what
--- retry_tasks returns, without codes; p_lanes: lanes to add.
-create or replace function reopen_tasks(p_ids uuid[], p_asked uuid[], p_lanes integer[], p_now timestamptz)
+-- retry_tasks returns, without codes; p_lanes: lanes to add; p_afresh: whether their counters begin again.
+create or replace function reopen_tasks(p_ids uuid[], p_asked uuid[], p_lanes integer[], p_afresh boolean, p_now timestamptz)
 returns json language plpgsql as $$
 declare
   v_open uuid[] := p_ids || reopening_below(p_ids);
@@ -114,7 +114,7 @@ declare
   v_gates integer[];
   v_reopens boolean[];
   v_workflows uuid[];
-  v_counts integer[];
+  v_states smallint[];
   v_lanes integer[];
   v_transitions json;
   v_leases bigint[];
@@ -129,27 +129,37 @@ begin
   select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_open) and t.lease_id is not null;
   select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
   into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(v_open);
-  select array_agg(g.workflow_id), array_agg(g.n) into v_workflows, v_counts from (
-    select t.workflow_id, count(*)::integer as n from task t where t.id = any(v_open)
-    group by t.workflow_id order by t.workflow_id) g;
+  select array_agg(t.workflow_id), array_agg(t.state) into v_workflows, v_states from task t where t.id = any(v_open);
   select json_agg(json_build_object('kind', g.kind_id, 'from', g.state, 'to', :pending, 'count', g.n)) into v_transitions from (
     select t.kind_id, t.state, count(*) as n from task t where t.id = any(v_open) group by t.kind_id, t.state) g;
 
   perform keep_attempts(v_open, null, null, p_now);
+  perform forget_failures(v_open);
   update task t set
     open_gates = g.gates, state = case when g.gates > 0 then :waiting else :pending end,
     updated_at = p_now, ended_at = null, started_at = null, deadline_at = null,
     run_at = case when t.id = any(p_asked) then p_now else greatest(t.run_at, p_now) end,
-    reason = null, cause = null, slots = null, lease_id = null
+    reason = null, cause = null, slots = null, lease_id = null,
+    success_count = case when p_afresh then 0 else t.success_count end,
+    failure_count = case when p_afresh then 0 else t.failure_count end
   from unnest(v_around, v_gates, v_reopens) g(id, gates, reopens)
   where t.id = g.id and g.reopens;
+  delete from task_data where task_id = any(v_open);
   -- The gates of children that stayed unchanged close again; one that had not started waits again.
   update task t set open_gates = t.open_gates + g.gates, state = case when t.state = :pending then :waiting else t.state end
   from unnest(v_around, v_gates, v_reopens) g(id, gates, reopens)
   where t.id = g.id and not g.reopens;
 
-  update workflow w set remaining = w.remaining + c.n, ended_at = null
-  from unnest(v_workflows, v_counts) c(id, n) where w.id = c.id;
+  update workflow w set remaining = w.remaining + c.n, succeeded = w.succeeded - c.succeeded, failed = w.failed - c.failed,
+    canceled = w.canceled - c.canceled, skipped = w.skipped - c.skipped, failing = w.failing and w.failed > c.failed,
+    failed_task = case when w.failed_task <> all(v_open) then w.failed_task end, outcome = null, ended_at = null
+  from (
+    select u.id, count(*)::integer as n, count(*) filter (where u.state = :succeeded)::integer as succeeded,
+      count(*) filter (where u.state in (:failed, :timed_out, :partially_failed))::integer as failed,
+      count(*) filter (where u.state = :canceled)::integer as canceled,
+      count(*) filter (where u.state = :disabled)::integer as skipped
+    from unnest(v_workflows, v_states) u(id, state) group by u.id) c
+  where w.id = c.id;
   perform close_leases(v_leases);
   v_lanes := p_lanes || return_slots(v_slots, v_amounts)
     || yield_slots(array(select t.id from task t where t.id = any(v_regated) and (t.state + 0) = :waiting))

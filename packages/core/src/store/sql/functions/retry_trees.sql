@@ -14,10 +14,17 @@ $$;
 -- unless the tasks that decided are reopened too; those are reopened if anything on such a branch is. The caller holds
 -- the workflows. Returns the lanes where tasks became ready.
 create or replace function retry_in_trees(p_ids uuid[], p_now timestamptz)
+returns integer[] language sql as $$
+  select reopen_in_trees(r.o_tasks, r.o_containers, false, p_now) from reopening_in_trees(p_ids) r
+$$;
+
+-- Reopens tasks and containers of trees, as reopening_in_trees returned them. The caller holds the workflows.
+-- p_afresh: whether the counters of the tasks begin again. Returns the lanes where tasks became ready.
+create or replace function reopen_in_trees(p_tasks uuid[], p_containers uuid[], p_afresh boolean, p_now timestamptz)
 returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
-  v_tasks uuid[];
-  v_containers uuid[];
+  v_tasks uuid[] := p_tasks;
+  v_containers uuid[] := p_containers;
   v_leases bigint[];
   v_slots bigint[];
   v_amounts bigint[];
@@ -25,22 +32,30 @@ declare
   v_lanes integer[];
   v_walk record;
 begin
-  select r.o_tasks, r.o_containers into v_tasks, v_containers from reopening_in_trees(p_ids) r;
   perform 1 from task where id = any(v_tasks) order by id for no key update;
   select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_tasks) and t.lease_id is not null;
   select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
   into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(v_tasks);
   perform keep_attempts(v_tasks, null, null, p_now);
+  perform forget_failures(v_tasks);
   update task t set state = :waiting, sealed = true, open_gates = 1, updated_at = p_now, ended_at = null, started_at = null,
-    deadline_at = null, run_at = null, reason = null, cause = null, slots = null, lease_id = null
+    deadline_at = null, run_at = null, reason = null, cause = null, slots = null, lease_id = null,
+    success_count = case when p_afresh then 0 else t.success_count end,
+    failure_count = case when p_afresh then 0 else t.failure_count end
   where t.id = any(v_tasks);
+  delete from task_data where task_id = any(v_tasks);
   update generator set expected = null, open = false where task_id = any(v_tasks);
   update container_generator set done = false where task_id = any(v_tasks);
   perform reopen_containers(v_containers);
   select array_agg(distinct t.workflow_id) into v_workflows from task t where t.id = any(v_tasks);
-  update workflow w set remaining = n.open, ended_at = null, paused = false
-  from (select t.workflow_id, count(*)::integer as open from task t
-        where t.workflow_id = any(v_workflows) and (t.state + 0) < :terminal group by t.workflow_id) n
+  update workflow w set remaining = n.open, succeeded = n.succeeded, failed = n.failed, canceled = n.canceled,
+    skipped = n.skipped, failing = n.failed > 0, failed_task = null, outcome = null, ended_at = null, paused = false
+  from (select t.workflow_id, count(*) filter (where t.state < :terminal)::integer as open,
+          count(*) filter (where t.state = :succeeded)::integer as succeeded,
+          count(*) filter (where t.state in (:failed, :timed_out, :partially_failed))::integer as failed,
+          count(*) filter (where t.state = :canceled)::integer as canceled,
+          count(*) filter (where t.state = :disabled)::integer as skipped
+        from task t where t.workflow_id = any(v_workflows) group by t.workflow_id) n
   where w.id = n.workflow_id;
   delete from finalization where workflow_id = any(v_workflows);
   -- What follows is another run, whose end is notified again.
@@ -49,7 +64,7 @@ begin
   perform close_leases(v_leases);
   v_lanes := return_slots(v_slots, v_amounts);
   select * into v_walk from advance_containers(v_containers, v_workflows, p_now);
-  if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, p_now); end if;
+  perform count_skipped(v_walk.workflows, p_now);
   return v_lanes || v_walk.lanes;
 end $$;
 

@@ -26,9 +26,15 @@ begin
   end if;
   if not p_expire and p_reports.extras is null then
     v_set := accept_as_asked(p_reports, v_now);
+    if v_set.unredacted then return json_build_object('unredacted', true); end if;
+    v_set.pack := p_reports.pack;
+    v_set.logged := p_reports.logged;
     if v_set.ids is not null then return settle_accepted(v_set, p_reports.ids, p_jitter, v_now); end if;
   end if;
   v_set := accept_reports(p_reports, p_expire, v_now);
+  if v_set.unredacted then return json_build_object('unredacted', true); end if;
+  v_set.pack := p_reports.pack;
+  v_set.logged := p_reports.logged;
   if v_set.codes is not null then v_set.lanes := release_canceled(p_reports.ids, v_set.codes); end if;
   if v_set.ids is null then
     return json_build_object('codes', v_set.codes, 'states', v_set.states, 'lanes', v_set.lanes, 'deliveries', 0,
@@ -62,16 +68,21 @@ begin
     'unblocked', (v_settled ->> 'unblocked')::integer + v_branches.unblocked))::json;
 end $$;
 
--- settle, with the results and notices of the tasks, or null for none: one statement, so that the locks of the reports
--- are not held for a second round trip.
+-- settle, with the results, notices and logs of the tasks, or null for none: one statement, so that the locks of the
+-- reports are not held for a second round trip. p_log: a pack of the logs of p_reports.logged; p_lines: their lines.
 create or replace function settle_reports(p_reports reports, p_jitter double precision, p_now timestamptz,
-  p_results jsonb, p_notices jsonb)
+  p_results jsonb, p_notices jsonb, p_log bytea, p_lines integer[])
 returns json language plpgsql as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_settled json := settle(p_reports, false, p_jitter, p_now);
+  v_settled json;
   v_written integer;
 begin
+  if p_log is not null then p_reports.pack := nextval('log_pack_id'); end if;
+  v_settled := settle(p_reports, false, p_jitter, p_now);
+  if v_settled -> 'unredacted' is not null then return v_settled; end if;
+  if p_log is not null then perform store_reported_logs(p_reports, v_settled ->> 'codes' is null, p_log, p_lines); end if;
+  if p_results is null and p_notices is null then return v_settled; end if;
   if p_results is not null then perform store_results(p_reports.ids, v_settled -> 'codes', p_results, v_now); end if;
   if p_notices is null then return v_settled; end if;
   v_written := write_task_notices(p_reports.ids, v_settled -> 'codes', p_notices, v_now);
@@ -79,10 +90,28 @@ begin
     coalesce((v_settled ->> 'deliveries')::integer, 0) + v_written))::json;
 end $$;
 
+-- Stores the pack of settled reports. p_as_asked: whether all of them ended their tasks, which have its number then unless
+-- theirs were later attempts.
+create or replace function store_reported_logs(p_reports reports, p_as_asked boolean, p_log bytea, p_lines integer[])
+returns void language plpgsql as $$
+begin
+  if p_as_asked and p_reports.logged is null
+     and (select bool_and(r.attempt < 2) from unnest(p_reports.attempts) r(attempt)) then
+    insert into log_pack (id, entries, data) values (p_reports.pack, cardinality(p_reports.ids), p_log);
+  elsif p_reports.logged is null then
+    perform store_log_pack(p_reports.pack, p_log, p_reports.ids, p_reports.attempts, p_lines);
+  else
+    perform store_log_pack(p_reports.pack, p_log, p_reports.logged, array(
+      select r.attempt from unnest(p_reports.logged) with ordinality l(id, ord)
+      join unnest(p_reports.ids, p_reports.attempts) r(id, attempt) on r.id = l.id order by l.ord), p_lines);
+  end if;
+end $$;
+
 -- Reports of one outcome.
 create or replace function reports_of(p_ids uuid[], p_attempts integer[], p_state integer, p_reasons text[])
 returns reports language sql immutable as $$
-  select p_ids, p_attempts, array_fill(p_state::smallint, array[cardinality(p_ids)]), p_reasons, null::jsonb, null::uuid[]
+  select p_ids, p_attempts, array_fill(p_state::smallint, array[cardinality(p_ids)]), p_reasons, null::jsonb,
+    null::uuid[], null::uuid[], null::bigint, null::uuid[]
 $$;
 
 -- Accepts reports in ascending order that all match running attempts; null if any does not.
@@ -100,13 +129,14 @@ begin
   select array_agg(l.id), array_agg(l.workflow_id), array_agg(l.lease_id), array_agg(l.attempt), array_agg(l.kind_id),
     array_agg(l.state), array_agg(l.started_at), bool_and(l.state in (:claimed, :running)), bool_or(l.linked),
     bool_or(l.has_spec), bool_or(l.has_actions), bool_or(l.holds), array_agg(l.container_id),
-    bool_or(l.container_id is not null)
+    bool_or(l.container_id is not null), bool_or(l.secrets_sent and l.id <> all(p_reports.redacted))
   into v_set.ids, v_set.workflows, v_set.leases, v_attempts, v_kinds, v_froms, v_started, v_open, v_set.linked,
-    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.containers, v_in_trees
+    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.containers, v_in_trees, v_set.unredacted
   from (
     select t.id, t.workflow_id, t.kind_id, t.state, t.attempt, t.lease_id, t.linked, t.has_spec, t.has_actions,
-      t.slots is not null as holds, t.started_at, t.container_id
+      t.slots is not null as holds, t.started_at, t.container_id, t.secrets_sent
     from task t where t.id = any(p_reports.ids) order by t.id for no key update) l;
+  if v_set.unredacted then return v_set; end if;
   if not coalesce(v_open and v_set.ids = p_reports.ids and v_attempts = p_reports.attempts, false) then
     return null;
   end if;
@@ -132,7 +162,8 @@ declare
 begin
   with locked as (
     select t.id, t.workflow_id, t.kind_id, t.state, t.paused_from, t.attempt, t.lease_id, t.linked, t.has_spec, t.has_actions,
-      t.slots is not null as holds, t.started_at, t.deadline_at, t.container_id
+      t.slots is not null as holds, t.started_at, t.deadline_at, t.container_id,
+      t.secrets_sent and t.id <> all(p_reports.redacted) as unredacted
     from task t where t.id = any(p_reports.ids) order by t.id for no key update
   ), decided as (
     select r.ord, r.id, r.target, r.reason, l.workflow_id, l.kind_id, l.state, l.lease_id, l.linked, l.has_spec,
@@ -167,9 +198,11 @@ begin
       select m.kind_id, m.state, m.target,
         json_agg((date_part('epoch', p_now - m.started_at) * 1000)::bigint) filter (where m.started_at is not null)
           as durations
-      from accepted m group by m.kind_id, m.state, m.target) g)
+      from accepted m group by m.kind_id, m.state, m.target) g),
+    (select bool_or(l.unredacted) from locked l)
   into v_set.codes, v_set.states, v_set.ids, v_set.workflows, v_set.leases, v_set.targets, v_set.reasons, v_set.linked,
-    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.containers, v_in_trees, v_set.transitions
+    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.containers, v_in_trees, v_set.transitions,
+    v_set.unredacted
   from accepted a;
   if not v_in_trees then v_set.containers := null; end if;
   v_set.lanes := '{}';
@@ -205,8 +238,8 @@ declare
   v_ending ending;
   v_after record;
 begin
-  v_ending := row(p_set.ids, p_set.workflows, p_set.containers, p_set.leases, null, null, p_set.linked, p_set.has_actions,
-    :succeeded = all(p_set.targets));
+  v_ending := row(p_set.ids, p_set.workflows, case when :succeeded <> any(p_set.targets) then p_set.targets end,
+    p_set.containers, p_set.leases, null, null, p_set.linked, p_set.has_actions);
   if p_set.holds then
     select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
     into v_ending.slots, v_ending.amounts
@@ -221,9 +254,9 @@ begin
   end if;
   if v_retried is not null then
     p_set := begin_retries(p_set, p_asked, v_retried, v_retry_at, p_now);
-    select coalesce(array_agg(u.id), '{}'), coalesce(array_agg(u.workflow_id), '{}')
-    into v_ending.ids, v_ending.workflows
-    from unnest(p_set.ids, p_set.workflows) u(id, workflow_id) where u.id <> all(v_retried);
+    select coalesce(array_agg(u.id), '{}'), coalesce(array_agg(u.workflow_id), '{}'), coalesce(array_agg(u.target), '{}')
+    into v_ending.ids, v_ending.workflows, v_ending.states
+    from unnest(p_set.ids, p_set.workflows, p_set.targets) u(id, workflow_id, target) where u.id <> all(v_retried);
     if p_set.containers is not null then
       v_ending.containers := (
         select array_agg(u.container_id) from unnest(p_set.ids, p_set.containers) u(id, container_id)
@@ -231,18 +264,22 @@ begin
     end if;
   end if;
 
-  if v_retried is null and p_set.reasons is null and v_ending.succeeded then
+  if v_retried is null and p_set.reasons is null and v_ending.states is null and p_set.logged is null then
     update task t set state = :succeeded, ended_at = p_now, updated_at = p_now, reason = null, lease_id = null,
-      slots = null, paused_at = null, paused_from = null
+      slots = null, paused_at = null, paused_from = null,
+      log_pack = case when t.attempt = 1 then coalesce(p_set.pack, t.log_pack) else t.log_pack end
     where t.id = any(p_set.ids) and (t.state + 0) in (:claimed, :running, :expanding, :paused);
   else
     update task t set
       state = u.target, ended_at = p_now, updated_at = p_now,
       reason = coalesce(u.reason, case when u.target <> :succeeded then t.reason end),
-      lease_id = null, slots = null, paused_at = null, paused_from = null
-    from unnest(p_set.ids, p_set.targets, p_set.reasons) u(id, target, reason)
+      lease_id = null, slots = null, paused_at = null, paused_from = null,
+      log_pack = case when t.attempt = 1 and (p_set.logged is null or l.id is not null) then coalesce(p_set.pack, t.log_pack)
+        else t.log_pack end
+    from unnest(p_set.ids, p_set.targets, p_set.reasons) u(id, target, reason) left join unnest(p_set.logged) l(id) on l.id = u.id
     where t.id = u.id and (t.state + 0) in (:claimed, :running, :expanding, :paused)
       and (v_retried is null or t.id <> all(v_retried));
+    if v_ending.states is not null then perform record_failures(v_ending.ids); end if;
   end if;
 
   select * into v_after from conclude(v_ending, p_now);

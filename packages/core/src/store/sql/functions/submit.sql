@@ -9,11 +9,15 @@ returns integer[] language plpgsql as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
 begin
-  insert into workflow (id, name, linked, task_count, remaining, traceparent, created_at, ended_at)
-  select w.id, w.name, w.linked, w.task_count, w.remaining, w.traceparent, v_now,
-    case when w.remaining = 0 then v_now end
+  -- Those of their tasks that have ended already failed.
+  insert into workflow (id, name, linked, task_count, remaining, succeeded, failed, canceled, skipped, failing, failed_task,
+    kinds, traceparent, created_at, ended_at, outcome)
+  select w.id, w.name, w.linked, w.task_count, w.remaining, 0, w.task_count - w.remaining, 0, 0,
+    w.task_count > w.remaining, w.failed_task, w.kinds, w.traceparent, v_now,
+    case when w.remaining = 0 then v_now end, case when w.remaining = 0 then :failed end
   from jsonb_to_recordset(p_workflows)
-    as w(id uuid, name text, linked boolean, task_count integer, remaining integer, traceparent text);
+    as w(id uuid, name text, linked boolean, task_count integer, remaining integer, failed_task uuid, kinds integer[],
+      traceparent text);
   if p_edges is not null then
     insert into edge (parent_id, child_id, requires_success, crosses, relayed)
     select e.parent_id, e.child_id, e.requires_success, coalesce(e.crosses, false), coalesce(e.relayed, false)

@@ -11,8 +11,9 @@ declare
   v_new uuid[];
 begin
   with stored as (
-    insert into workflow (id, name, linked, is_tree, task_count, remaining, job_run_id, traceparent, created_at, ended_at)
-    select w.id, w.name, true, true, 0, 0, w.job_run_id, w.traceparent, v_now, v_now
+    insert into workflow (id, name, linked, is_tree, task_count, remaining, succeeded, failed, canceled, skipped, kinds,
+      job_run_id, traceparent, created_at, ended_at)
+    select w.id, w.name, true, true, 0, 0, 0, 0, 0, 0, '{}', w.job_run_id, w.traceparent, v_now, v_now
     from jsonb_to_recordset(p_workflows) as w(id uuid, name text, job_run_id uuid, traceparent text)
     where not exists (select 1 from archive_workflow a where a.id = w.id)
     order by w.id on conflict (id) do nothing returning id
@@ -87,8 +88,10 @@ declare
   v_walk record;
 begin
   update workflow w set task_count = w.task_count + c.tasks, remaining = w.remaining + c.open,
+    skipped = w.skipped + c.tasks - c.open, kinds = add_kinds(w.kinds, c.kinds), outcome = null,
     ended_at = case when w.remaining + c.open = 0 then coalesce(w.ended_at, v_now) end
-  from json_to_recordset(p_nodes.counts) as c(workflow_id uuid, tasks integer, open integer) where w.id = c.workflow_id;
+  from json_to_recordset(p_nodes.counts) as c(workflow_id uuid, tasks integer, open integer, kinds integer[])
+  where w.id = c.workflow_id;
   insert into container (id, workflow_id, parent_id, position, mode, policy, local_id, children, open, disabled,
     generator_id, generator_attempt, created_at)
   select c.id, c.workflow_id, c.parent_id, c.position, c.mode, c.policy, c.local_id, c.children, c.children - c.disabled,
@@ -115,13 +118,17 @@ begin
   -- A paused workflow accepts nodes, but starts none.
   if exists (select 1 from json_to_recordset(p_nodes.counts) as c(workflow_id uuid)
       join workflow w on w.id = c.workflow_id where w.paused) then
-    update task t set state = :paused, paused_from = t.state, paused_at = v_now
-    from json_to_recordset(p_nodes.tasks) as x(id uuid, workflow_id uuid)
-    join workflow w on w.id = x.workflow_id and w.paused
-    where t.id = x.id and (t.state + 0) in (:waiting, :pending);
+    with paused as (
+      update task t set state = :paused, paused_from = t.state, paused_at = v_now
+      from json_to_recordset(p_nodes.tasks) as x(id uuid, workflow_id uuid)
+      join workflow w on w.id = x.workflow_id and w.paused
+      where t.id = x.id and (t.state + 0) in (:waiting, :pending) returning t.id
+    )
+    insert into paused_task (task_id, paused_at) select id, v_now from paused on conflict do nothing;
   end if;
   select * into v_walk from advance_containers(p_nodes.touched, p_nodes.opened, v_now);
-  if cardinality(v_walk.workflows) > 0 then perform count_ended(v_walk.workflows, v_now); end if;
+  perform count_skipped(v_walk.workflows, v_now);
+  perform set_outcomes(array(select c.workflow_id from json_to_recordset(p_nodes.counts) as c(workflow_id uuid)));
   insert into finalization (workflow_id, created_at)
   select w.id, v_now from json_to_recordset(p_nodes.counts) as c(workflow_id uuid) join workflow w on w.id = c.workflow_id
   where w.remaining = 0 on conflict do nothing;

@@ -6,21 +6,24 @@ drop type if exists reports, settling, ending, picked, sequence_steps, new_nodes
 -- `extras`: [{id, metadata_patch, new_success, new_failures, expected_created: nodes that a generator announced, final:
 -- whether the failure is permanent, disable: [nodes after the task in its sequence that its success disables]}], applied
 -- to what is accepted. `workflows`: where the caller knows them, the workflows with dependencies that the tasks belong to; null:
--- they are looked up.
-create type reports as (ids uuid[], attempts integer[], states smallint[], reasons text[], extras jsonb, workflows uuid[]);
+-- they are looked up. `redacted`: the tasks that secrets may have been sent for; null: any, since the reports are Heddle's own.
+-- `pack`: the log pack of the set, or null; `logged`: the tasks that are in it, null: all.
+create type reports as (ids uuid[], attempts integer[], states smallint[], reasons text[], extras jsonb, workflows uuid[],
+  redacted uuid[], pack bigint, logged uuid[]);
 
 -- Accepted reports, whose tasks are locked, and what settle will answer. `containers`: null if none is in a tree.
 -- `linked` to `holds`: whether any of them has dependencies, a spec, actions, slots. `final`: permanent failures, which
--- are not retried. `codes` and `states`: an entry for each report, or null where all are applied as asked.
+-- are not retried. `codes` and `states`: an entry for each report, or null where all are applied as asked. `unredacted`: whether none is
+-- accepted, since secrets were sent for a task that is not in `redacted`. `pack` and `logged`: as in reports.
 create type settling as (ids uuid[], workflows uuid[], leases bigint[], targets smallint[], reasons text[],
   containers uuid[], linked boolean, has_spec boolean, has_actions boolean, holds boolean, final uuid[],
-  codes smallint[], states smallint[], transitions json, lanes integer[]);
+  codes smallint[], states smallint[], transitions json, lanes integer[], unredacted boolean, pack bigint, logged uuid[]);
 
--- Tasks that have just ended, and what they leave. `containers`: null if none is in a tree. `slots` and `amounts`: what
--- they held. `linked` and `has_actions`: whether any of them has dependencies or actions, so that sets without them pay
--- nothing for either. `succeeded`: whether all did.
-create type ending as (ids uuid[], workflows uuid[], containers uuid[], leases bigint[], slots bigint[], amounts bigint[],
-  linked boolean, has_actions boolean, succeeded boolean);
+-- Tasks that have just ended, and what they leave. `states`: null if all succeeded. `containers`: null if none is in a
+-- tree. `slots` and `amounts`: what they held. `linked` and `has_actions`: whether any of them has dependencies or
+-- actions, so that sets without them pay nothing for either.
+create type ending as (ids uuid[], workflows uuid[], states smallint[], containers uuid[], leases bigint[],
+  slots bigint[], amounts bigint[], linked boolean, has_actions boolean);
 
 -- Ready rows that a claim has locked: their tasks, their places, their lanes, and the slots that each was handed, as the
 -- text of an array.
@@ -35,7 +38,7 @@ create type sequence_steps as (tasks uuid[], containers uuid[], stopped uuid[], 
 
 -- New nodes of trees. containers: [columns of `container`]. tasks and specs: as in store_tasks. parents: containers that
 -- were there and get children [{id, children, disabled: ones among them}]. counts: [{workflow_id, tasks, open: ones among
--- them}]. generators: as in count_created. open_generators: [[generator, container], ...]. touched and opened: as in
+-- them, kinds}]. generators: as in count_created. open_generators: [[generator, container], ...]. touched and opened: as in
 -- advance_containers. kinds: those of the tasks.
 create type new_nodes as (containers json, tasks json, specs json, parents json, counts json, generators json,
   container_generators json, touched uuid[], opened uuid[], kinds integer[]);

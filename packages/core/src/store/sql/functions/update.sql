@@ -90,8 +90,9 @@ begin
       p_now);
 end $$;
 
--- Updates without a change of state. Returns a code and a state for each, in order; codes as in settle.
-create or replace function update_tasks(p_ids uuid[], p_attempts integer[], p_extras jsonb, p_now timestamptz)
+-- Updates without a change of state. Returns a code and a state for each, in order; codes, and `unredacted`, as in settle.
+drop function if exists update_tasks(uuid[], integer[], jsonb, timestamptz);
+create or replace function update_tasks(p_ids uuid[], p_attempts integer[], p_extras jsonb, p_redacted uuid[], p_now timestamptz)
 returns json language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 set enable_bitmapscan = off as $$
 declare
@@ -101,9 +102,11 @@ declare
   v_accepted uuid[];
   v_lanes integer[] := '{}';
   v_workflows json;
+  v_unredacted boolean;
 begin
   with locked as (
-    select t.id, t.state, t.attempt, t.workflow_id from task t where t.id = any(p_ids) order by t.id for no key update
+    select t.id, t.state, t.attempt, t.workflow_id, t.secrets_sent and t.id <> all(p_redacted) as unredacted
+    from task t where t.id = any(p_ids) order by t.id for no key update
   ), decided as (
     select r.ord, r.id, l.state, l.workflow_id, case when l.id is null then :result_not_found
       when r.attempt <> l.attempt then :result_stale_attempt
@@ -113,8 +116,10 @@ begin
   select array_agg(d.code order by d.ord), array_agg(d.state order by d.ord),
     array_agg(d.id) filter (where d.code = :result_applied),
     (select json_agg(w.workflow_id)
-      from (select distinct x.workflow_id from decided x where x.code = :result_applied limit 17) w)
-  into v_codes, v_states, v_accepted, v_workflows from decided d;
+      from (select distinct x.workflow_id from decided x where x.code = :result_applied limit 17) w),
+    (select bool_or(l.unredacted) from locked l)
+  into v_codes, v_states, v_accepted, v_workflows, v_unredacted from decided d;
+  if v_unredacted then return json_build_object('unredacted', true); end if;
   if v_accepted is not null then
     v_lanes := apply_extras(v_accepted, p_extras, v_now);
   end if;

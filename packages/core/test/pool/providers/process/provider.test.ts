@@ -68,6 +68,8 @@ describe('the process provider', () => {
       command: [program, STAND_IN, mode],
       environment: { ...process.env, NODE_TEST_CONTEXT: undefined },
       workingDirectory: directory,
+      url: 'http://127.0.0.1:9',
+      credentialOf: (id) => Promise.resolve(`credential of ${id}`),
       clock: aheadBy(() => lateMs),
       log: silentLogger,
       onEnded: (id, reason) => ended.push({ id, reason }),

@@ -1,4 +1,4 @@
-import type { TaskId } from '@heddle/base/ids';
+import type { TaskId, WorkflowId } from '@heddle/base/ids';
 import { canonicalJson } from '@heddle/base/json';
 import type { JsonValue } from '@heddle/base/json';
 import {
@@ -8,12 +8,15 @@ import {
   equalInFields,
   openGates,
   remainingWork,
-  workflowProgress,
+  outcomeOf,
+  runCounts,
 } from '@heddle/test-support/model';
 import type { Task } from '@heddle/base/vocabulary/task';
-import { isTerminal } from '@heddle/base/vocabulary/task-state';
+import { isTerminal, taskStateOf } from '@heddle/base/vocabulary/task-state';
 import type { Dag, Engine } from '../../../../src/engine/port.ts';
 import type { Database, Statement } from '../../../../src/store/database.ts';
+import { runOf } from '../../../../src/store/run-columns.ts';
+import { findRun } from '../../../../src/store/run-lists.ts';
 import { withCodes } from '../../../../src/store/sql-names.ts';
 
 const READ_SLOTS: Statement = {
@@ -72,24 +75,49 @@ export async function differences(engine: Engine, database: Database, model: Mod
   for (const id of workflows) {
     const dag = await engine.getDag(id);
     if (dag === null) found.push(`workflow ${id} is missing`);
-    else found.push(...workflowDifferences(model, dag));
+    else found.push(...workflowDifferences(model, dag), ...(await runDifferences(database, model, id)));
   }
   found.push(...(await slotDifferences(database, model)));
   found.push(...(await lostTasks(database, model)), ...(await incompleteAttempts(database)));
   return found;
 }
 
+/** What is kept of a run is what its tasks add up to. */
+export async function runDifferences(database: Database, model: Model, id: WorkflowId): Promise<string[]> {
+  const run = await findRun(database, id);
+  if (run === null) return [`run ${id} is missing`];
+  const counts = runCounts(model, id);
+  const outcome = outcomeOf(model, id);
+  const isFailed = (task: string): boolean => {
+    const state = model.tasks.get(task)?.state;
+    return state === 'failed' || state === 'timed_out' || state === 'partially_failed';
+  };
+  const pairs: [string, JsonValue, JsonValue][] = [
+    ['counts', { ...runOf(run).counts }, { ...counts }],
+    ['outcome', run.outcome === null ? null : taskStateOf(run.outcome), outcome],
+    ['a failed task', run.failed_task !== null && isFailed(run.failed_task), counts.failed > 0],
+    ['kinds', [...run.kinds].sort(), [...kindsOf(model, id)].sort()],
+  ];
+  return pairs
+    .filter(([, left, right]) => canonicalJson(left) !== canonicalJson(right))
+    .map(([field, left, right]) => `run ${id}: ${field} ${canonicalJson(left)}, expected ${canonicalJson(right)}`);
+}
+
+function kindsOf(model: Model, id: WorkflowId): Set<string> {
+  const tasks = [...model.tasks.values()].filter((task) => task.workflow_id === id);
+  return new Set(tasks.map((task) => task.definition.kind));
+}
+
 function workflowDifferences(model: Model, dag: Dag): string[] {
   const found: string[] = [];
-  const expected = workflowProgress(model, dag.workflow.id);
+  const expected = runCounts(model, dag.workflow.id);
   const { task_count, remaining } = dag.workflow;
-  if (task_count !== expected.task_count) found.push(`task_count ${task_count}, expected ${expected.task_count}`);
+  if (task_count !== expected.total) found.push(`task_count ${task_count}, expected ${expected.total}`);
   if (remaining !== expected.remaining) found.push(`remaining ${remaining}, expected ${expected.remaining}`);
   if ((dag.workflow.ended_at !== null) !== (expected.remaining === 0)) {
     found.push(`ended_at ${dag.workflow.ended_at} with ${expected.remaining} remaining`);
   }
-  if (dag.tasks.length !== expected.task_count)
-    found.push(`${dag.tasks.length} tasks, expected ${expected.task_count}`);
+  if (dag.tasks.length !== expected.total) found.push(`${dag.tasks.length} tasks, expected ${expected.total}`);
   for (const task of dag.tasks) {
     const modelled = model.tasks.get(task.id);
     if (modelled === undefined) found.push(`unknown task ${task.id}`);

@@ -151,7 +151,8 @@ export class SideBySide {
       case 'cancel':
       case 'pause':
       case 'resume':
-      case 'retry': {
+      case 'retry':
+      case 'retry_after': {
         const event = eventOf(this.#model, command);
         if (event !== null) await this.#transition(event);
       }
@@ -189,6 +190,8 @@ export class SideBySide {
       case 'resume':
       case 'retry':
         return engine[event.type](event.ids);
+      case 'retry_after':
+        return engine.retry(event.ids, { after: true });
       case 'try_start':
       case 'start_failed':
       case 'lose_delivery':

@@ -8,14 +8,14 @@ import {
   createdBy,
   openGenerators,
   openGates,
-  workflowProgress,
+  runCounts,
 } from '@heddle/test-support/model';
 import type { WorkflowSummary } from '@heddle/base/vocabulary/task';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Container, TreeTask, WorkflowTree } from '@heddle/base/vocabulary/workflow';
 import type { Engine } from '../../../../src/engine/port.ts';
 import type { Database } from '../../../../src/store/database.ts';
-import { incompleteAttempts, lostTasks } from './differences.ts';
+import { incompleteAttempts, lostTasks, runDifferences } from './differences.ts';
 
 /** Where the database says otherwise than the model of these trees, one line each; empty where they agree. */
 export async function treeDifferences(engine: Engine, database: Database, model: Model): Promise<string[]> {
@@ -25,6 +25,7 @@ export async function treeDifferences(engine: Engine, database: Database, model:
     const stored = await engine.getTree(workflow_id);
     if (stored === null) found.push(`workflow ${workflow_id} is missing`);
     else found.push(...summaryDifferences(model, stored.workflow), ...nodeDifferences(model, workflow_id, stored.tree));
+    found.push(...(await runDifferences(database, model, workflow_id)));
   }
   found.push(...(await lostTasks(database, model)), ...(await incompleteAttempts(database)));
   return found;
@@ -41,10 +42,10 @@ function unequal(name: string, pairs: readonly Pair[]): string[] {
 }
 
 function summaryDifferences(model: Model, workflow: WorkflowSummary): string[] {
-  const { task_count, remaining } = workflowProgress(model, workflow.id);
+  const { total, remaining } = runCounts(model, workflow.id);
   const root: string = workflow.id;
   return unequal('workflow', [
-    ['task_count', workflow.task_count, task_count],
+    ['task_count', workflow.task_count, total],
     ['remaining', workflow.remaining, remaining],
     ['ended', workflow.ended_at !== null, remaining === 0],
     ['root_state', workflow.root_state, containerOf(model, root).state],

@@ -90,6 +90,7 @@ export class TreesSideBySide {
       case 'pause':
       case 'resume':
       case 'retry':
+      case 'retry_after':
       case 'cancel_workflow':
       case 'pause_workflow':
       case 'resume_workflow':
@@ -192,6 +193,8 @@ async function ask(engine: Engine, event: ModelEvent, after: Step): Answers {
     case 'resume':
     case 'retry':
       return transitions(await engine[event.type](event.ids), after);
+    case 'retry_after':
+      return transitions(await engine.retry(event.ids, { after: true }), after);
     case 'create_nodes': {
       const results = await engine.createNodes(event.creations);
       return { answers: results.map(({ result }) => result), expected: after.creations };

@@ -25,6 +25,10 @@ export class HeddlePool {
   readonly databaseUrl: string;
   client!: HeddleClient;
   server!: HeddleProcess;
+  /** Of the server. */
+  port = 0;
+  /** Of the client. */
+  token: string | undefined;
   readonly #started: HeddleProcess[] = [];
 
   constructor(databaseUrl: string) {
@@ -43,6 +47,9 @@ export class HeddlePool {
       WORKER_LOOP_INTERVAL_MS: '100',
       HEDDLE_POOL_HEARTBEAT_SECS: '0.5',
       HEDDLE_POOL_HEARTBEAT_MAX_AGE_SECS: '8',
+      // Longer than a server takes to start on a busy machine.
+      HEDDLE_POOL_HEARTBEAT_TIMEOUT_SECS: '120',
+      HEDDLE_POOL_DISCONNECT_TIMEOUT_SECS: '240',
     };
     const database = args[0] === 'server' ? { DATABASE_URL: this.databaseUrl } : {};
     const server = new HeddleProcess([...args, '--json', '--module', KINDS], {
@@ -52,8 +59,9 @@ export class HeddlePool {
       ...environment,
     });
     this.#started.push(server);
-    const { url } = await server.event<Ready>('ready');
-    this.client = new HeddleClient({ baseUrl: url });
+    const { url, port } = await server.event<Ready>('ready');
+    this.client = new HeddleClient({ baseUrl: url, token: () => this.token });
+    this.port = port;
     this.server = server;
     return server;
   }

@@ -38,6 +38,8 @@ const provider = dyingAt(
     command: [process.execPath, join(import.meta.dirname, 'yard-runner.ts'), JSON.stringify(runner)],
     environment: process.env,
     workingDirectory: given.directory,
+    url: 'http://127.0.0.1:9',
+    credentialOf: () => Promise.resolve('none'),
     clock: systemClock,
     log,
     onEnded: (id, reason) => void store.terminate([id], reason).catch(() => undefined),

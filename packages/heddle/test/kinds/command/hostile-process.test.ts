@@ -1,0 +1,3 @@
+import { runHostileCommands } from '../../support/kinds/hostile-commands.ts';
+
+runHostileCommands('process');

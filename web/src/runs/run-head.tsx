@@ -1,0 +1,92 @@
+import type { Run } from '@heddle/client';
+import { useEffect } from 'react';
+import { Link } from 'wouter';
+import { sendJson } from '../api/tasks.ts';
+import { useFilters } from '../data/filters.ts';
+import { refreshAll } from '../data/query-client.ts';
+import { useCan } from '../data/session.ts';
+import { ConfirmButton } from '../ui/dialog.tsx';
+import { Segments } from '../ui/segments.tsx';
+import { stateOf } from '../ui/state.ts';
+import { OutcomeBar, StateBadge } from '../ui/state.tsx';
+import { Ago, Took } from '../ui/time.tsx';
+import { notify } from '../ui/toast.tsx';
+import { tallyOf } from './run-columns.tsx';
+
+type ViewName = 'graph' | 'timeline' | 'tasks';
+
+/** What a run is, how it goes, why it failed, what can be done with it, and how to look at it. */
+export function RunHead({ run }: { run: Run }) {
+  const [{ view }, change] = useFilters(['view']);
+  const chosen: ViewName = view === 'timeline' || view === 'tasks' ? view : 'graph';
+  const { id, title, counts, created_at, ended_at, reason, failed_task, job, name } = run;
+  useEffect(() => {
+    document.title = `${title} · Heddle`;
+  }, [title]);
+  return (
+    <header className="run-head">
+      <nav className="crumbs" aria-label="Breadcrumbs">
+        <Link href="/runs">Runs</Link> <span aria-hidden="true">/</span>{' '}
+        {name !== null && (
+          <>
+            <Link href={`/runs/grid?name=${encodeURIComponent(name)}`}>{name}</Link>{' '}
+            <span aria-hidden="true">/</span>{' '}
+          </>
+        )}
+        {job !== null && (
+          <>
+            job <Link href={`/schedules/${job.id}`}>{job.name}</Link>
+          </>
+        )}
+      </nav>
+      <div className="view-title">
+        <span className="lead-line">
+          <StateBadge state={stateOf(run.state)} />
+          <span className="run-tasks">
+            <OutcomeBar tally={tallyOf(run)} />
+            <span className="tabular">
+              {(counts.total - counts.remaining).toLocaleString()} of {counts.total.toLocaleString()} tasks ended
+            </span>
+          </span>
+          <span className="quiet">
+            created <Ago at={created_at} />, {ended_at === null ? 'running for' : 'took'}{' '}
+            <Took from={created_at} to={ended_at} />
+          </span>
+        </span>
+        <div className="view-actions">
+          <RunActions run={run} />
+          <Segments
+            label="View"
+            options={{ graph: run.type === 'workflow' ? 'Tree' : 'Graph', timeline: 'Timeline', tasks: 'Tasks' }}
+            chosen={chosen}
+            onChoose={(next) => change({ view: next === 'graph' ? '' : next })}
+          />
+        </div>
+      </div>
+      {reason !== null && (
+        <p className="run-head-reason">
+          {failed_task !== null && <Link href={`/tasks/${failed_task.id}`}>{failed_task.name}</Link>} {reason}
+        </p>
+      )}
+      <p className="visually-hidden">{id}</p>
+    </header>
+  );
+}
+
+/** The operations of a workflow are in its tree; those of a batch are here. */
+function RunActions({ run }: { run: Run }) {
+  const can = useCan();
+  const { id, type, title, counts, ended_at } = run;
+  if (type !== 'batch' || ended_at !== null || !can('operate')) return null;
+  const cancel = async (): Promise<void> => {
+    await sendJson('DELETE', `/v1/batches/${id}`);
+    notify('Canceled', title);
+    await refreshAll();
+  };
+  return (
+    <ConfirmButton label="Cancel batch" verb="Cancel batch" look="danger" title={`Cancel ${title}?`} onConfirm={cancel}>
+      Its {counts.remaining.toLocaleString()} unfinished {counts.remaining === 1 ? 'task ends' : 'tasks end'} as
+      canceled.
+    </ConfirmButton>
+  );
+}

@@ -1,0 +1,56 @@
+import { Suspense, lazy } from 'react';
+import { useParams } from 'wouter';
+import { ApiError } from '../api/client.ts';
+import { getRun } from '../api/runs.ts';
+import { useFilters } from '../data/filters.ts';
+import { useLive } from '../data/live.ts';
+import { LinkButton } from '../ui/button.tsx';
+import { Page } from '../ui/page.tsx';
+import { Trouble } from '../ui/problem.tsx';
+import { RunHead } from './run-head.tsx';
+import { RunTasks } from './run-tasks.tsx';
+import { TimelineView } from './timeline-view.tsx';
+
+const DagPage = lazy(async () => ({ default: (await import('../dag/dag-page.tsx')).DagPage }));
+const WorkflowPage = lazy(async () => ({ default: (await import('../workflows/workflow-page.tsx')).WorkflowPage }));
+
+/** One run: its graph or tree, its timeline, its tasks. */
+export function RunPage() {
+  const { id } = useParams<{ id: string }>();
+  return <RunView key={id} id={id} />;
+}
+
+function RunView({ id }: { id: string }) {
+  const [{ view }] = useFilters(['view']);
+  const { data: run, error, dataUpdatedAt } = useLive(['run', id], (signal) => getRun(id, signal));
+  if (run === undefined) {
+    const isUnknown = error instanceof ApiError && (error.status === 404 || error.status === 400);
+    return (
+      <Page title={isUnknown ? 'No such run' : 'Run'} crumbs={[{ label: 'Runs', href: '/runs' }]}>
+        {error === null && <p className="quiet loading">Loading…</p>}
+        {isUnknown && (
+          <>
+            <p>
+              This server has no run <code className="breakable">{id}</code>. Retention may have deleted it, or it
+              belongs to another server.
+            </p>
+            <LinkButton href="/runs">Runs</LinkButton>
+          </>
+        )}
+        {error !== null && !isUnknown && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
+      </Page>
+    );
+  }
+  return (
+    <main id="content" className="run-view" tabIndex={-1}>
+      <RunHead run={run} />
+      {view === 'timeline' && <TimelineView id={id} />}
+      {view === 'tasks' && <RunTasks run={run} />}
+      {view !== 'timeline' && view !== 'tasks' && (
+        <Suspense fallback={<p className="quiet loading">Loading…</p>}>
+          {run.type === 'workflow' ? <WorkflowPage workflowId={id} /> : <DagPage batchId={id} />}
+        </Suspense>
+      )}
+    </main>
+  );
+}
