@@ -105,5 +105,5 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     /^sent_secrets\./,
   'single statements of operators, who see no answer and ask again; reads of secrets':
     /^(?:artifacts\.pin|named_secrets\.(?:list|remove|reseal))$/,
-  'settings and records, not tasks': /^(?:secrets|tokens|definitions)\./,
+  'settings and records, not tasks': /^(?:secrets|tokens|sessions|definitions)\./,
 };

@@ -18,12 +18,17 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 
 export class TestIdentityProvider {
   readonly issuer: string;
+  /** If set, browsers are not sent back: they get an empty page, and the address is kept in `held`. */
+  isHolding = false;
+  held: string | null = null;
+  readonly #redirectUri: string;
   readonly #server: Server;
   readonly #handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
   private constructor(server: Server, issuer: string, redirectUri: string) {
     this.#server = server;
     this.issuer = issuer;
+    this.#redirectUri = redirectUri;
     const provider: Provider = new Provider(issuer, {
       clients: [
         { client_id: CLIENT_ID, client_secret: CLIENT_SECRET, redirect_uris: [redirectUri], response_types: ['code'] },
@@ -51,6 +56,7 @@ export class TestIdentityProvider {
     });
     const callback = provider.callback();
     this.#handle = async (request, response) => {
+      if (this.isHolding) this.#hold(response);
       if (request.url?.startsWith('/interaction/') !== true) {
         await callback(request, response);
         return;
@@ -79,6 +85,19 @@ export class TestIdentityProvider {
       made.#handle(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
     });
     return made;
+  }
+
+  /** Replaces the redirect back to the client. */
+  #hold(response: ServerResponse): void {
+    const end = response.end.bind(response);
+    response.end = ((...given: []) => {
+      const address = response.getHeader('location');
+      if (typeof address !== 'string' || !address.startsWith(this.#redirectUri)) return end(...given);
+      this.held = address;
+      for (const name of response.getHeaderNames()) if (name !== 'set-cookie') response.removeHeader(name);
+      response.writeHead(200, { 'content-type': 'text/html' });
+      return end('<title>Held</title><p>Held</p>');
+    }) as typeof response.end;
   }
 
   async stop(): Promise<void> {

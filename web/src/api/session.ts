@@ -69,13 +69,12 @@ export async function login(token: string): Promise<void> {
   }
 }
 
-export async function logout(): Promise<void> {
-  try {
-    if (!(await send('DELETE')).ok) return;
-  } catch {
-    return;
-  }
-  update({ locked: 'needed', refusal: null, user: null, hasToken: false, epoch: state.epoch + 1 });
+/** Ends the session. If the server cannot be reached, the user stays logged in. */
+export function logout(): void {
+  const leave = ({ ok }: Response): void => {
+    if (ok) update({ locked: 'needed', refusal: null, user: null, hasToken: false, epoch: state.epoch + 1 });
+  };
+  send('DELETE').then(leave, () => undefined);
 }
 
 export function sessionEpoch(): number {

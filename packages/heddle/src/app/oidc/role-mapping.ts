@@ -12,7 +12,7 @@ const ANYONE = '*';
 
 /** Returns null if the text is no mapping. */
 export function parseRoleMapping(text: string): RoleMapping | null {
-  const [, claim, list] = /^\s*([^\s:,=]+)\s*:\s(.+)$/s.exec(text) ?? [];
+  const [, claim, list] = /^\s*([^\s,=]+):\s(.+)$/s.exec(text) ?? [];
   if (claim === undefined) return null;
   const rules = list!.split(',').map(parseRule);
   return rules.includes(null) ? null : { claim, rules: rules as RoleMapping['rules'] };

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 
 import { addSettingsOptions, collect, configurationOf, outputOf, type SettingsOptions } from '../settings-options.ts';
-import type { TokenDto } from '../../http/wire/token.ts';
+import type { Token } from '@heddle/client';
 import { writeTable } from '@heddle/base/terminal/table';
 
 /** `heddle token`: works on the database directly, so it needs no token. */
@@ -59,7 +59,7 @@ function registerList(token: Command): void {
     output.result(tokens, () => {
       if (tokens.length === 0) output.line('No tokens.');
       else
-        writeTable<TokenDto>(
+        writeTable<Token>(
           output,
           [
             { header: 'ID', value: ({ id }) => id },

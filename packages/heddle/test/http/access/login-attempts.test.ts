@@ -46,7 +46,7 @@ test('whatever is asked for, a browser stays on this server', () => {
     ' ',
   );
   fc.assert(
-    fc.property(fc.array(fc.oneof(pieces, fc.string({ unit: 'binary', maxLength: 3 })), { maxLength: 10 }), (parts) => {
+    fc.property(fc.array(fc.oneof(pieces, fc.string({ maxLength: 3 })), { maxLength: 10 }), (parts) => {
       const path = ownPath(`/${parts.join('')}`);
       assert.equal(new URL(path, `${ORIGIN}/login/oidc/callback`).origin, ORIGIN);
       assert.equal(new URL(path, 'https://other.example/').origin, 'https://other.example');
