@@ -114,7 +114,7 @@ test('runs are one list with a state on each row, filters in the address, and a 
     await driver.goto('/runs');
     const row = page.getByRole('row').filter({ hasText: 'out of paper' });
     await row.getByRole('link', { name: 'half', exact: true }).waitFor();
-    await page.getByLabel('State').selectOption('failing');
+    await page.getByRole('combobox', { name: /^State/ }).selectOption('failing');
     await page.waitForURL('**/runs?state=failing');
     await page.reload();
     await row.getByRole('img', { name: /1 failed/ }).waitFor();
@@ -123,7 +123,7 @@ test('runs are one list with a state on each row, filters in the address, and a 
     await driver.button('Timeline');
     await page.getByRole('list', { name: 'Timeline' }).getByText('other half').waitFor();
     await driver.button('Tasks');
-    await page.getByRole('table', { name: 'Tasks' }).getByText('half', { exact: true }).waitFor();
+    await page.getByRole('table', { name: 'Tasks' }).getByRole('link', { name: 'half', exact: true }).waitFor();
   }));
 
 test('the console works by keyboard alone: skip link, places, search, rows, help', () =>

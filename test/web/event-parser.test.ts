@@ -33,8 +33,8 @@ test('chunk boundaries make no difference, with any line end', () => {
       const at = [0, ...cuts.filter((cut) => cut < text.length).sort((a, b) => a - b), text.length];
       const chunks = at.slice(1).map((end, i) => text.slice(at[i], end));
       assert.deepEqual(parse(chunks), [
-        { event: 'change', data: '{"tasks":[]}' },
-        { event: 'end', data: 'x' },
+        { event: 'change', data: '{"tasks":[]}', id: '7' },
+        { event: 'end', data: 'x', id: '7' },
       ]);
     }),
   );

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import type { Outcome } from '@heddle/base/vocabulary/task-state';
+import { createRuns } from '@heddle/core/engine/runs/runs';
 import { createJobs } from '@heddle/core/engine/schedule/jobs';
 import { MANAGER_QUEUE, newBench } from '@heddle/test-support/engine/manager/fixture';
 import type { Bench } from '@heddle/test-support/engine/manager/fixture';
@@ -26,7 +27,7 @@ before(async () => {
   bench = await newBench();
   const { engine, database, jobs } = bench;
   const config = { pageDirectory: join(ROOT, 'web/dist') };
-  server = await createTestServer({ engine, database, jobs: createJobs(jobs), config });
+  server = await createTestServer({ engine, database, runs: createRuns(database), jobs: createJobs(jobs), config });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
   browser = await launchBrowser();
 });

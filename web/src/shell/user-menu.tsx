@@ -1,19 +1,20 @@
 import { logout, useSession } from '../api/session.ts';
-import { Menu } from '../ui/menu.tsx';
+import { Button } from '../ui/button.tsx';
 
 /** Who is logged in, and the way out; nothing where no login exists. */
 export function UserMenu() {
   const { user, hasToken } = useSession();
   if (user === null || !hasToken) return null;
+  const { name, role } = user;
   return (
-    <Menu
-      label={user.name}
-      name={`User ${user.name}`}
-      className="button button-plain user-button"
-      items={[
-        { label: `Role: ${user.role}`, disabled: true, onSelect: () => undefined },
-        { label: 'Log out', onSelect: () => void logout() },
-      ]}
-    />
+    <div className="user">
+      <span className="user-name" title={role === null ? name : `${name}, ${role}`}>
+        {name}
+        {role !== null && <span className="quiet"> {role}</span>}
+      </span>
+      <Button look="plain" onClick={() => void logout()}>
+        Log out
+      </Button>
+    </div>
   );
 }

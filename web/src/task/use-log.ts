@@ -5,6 +5,8 @@ import { readEventStream } from '../api/event-stream.ts';
 
 /** Lines that are kept in memory; the download has all of them. */
 export const SHOWN_LINES_MAX = 20_000;
+/** What the server sends of the lines that exist, at most. */
+const TAIL_LINES = 10_000;
 const PAUSE_MS = 1000;
 
 export interface Log {
@@ -35,7 +37,7 @@ async function follow(
   setLog: (change: (log: Log) => Log) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const path = `/v1/tasks/${segment(taskId)}/logs/events?attempt=${attempt}&tail=${SHOWN_LINES_MAX}`;
+  const path = `/v1/tasks/${segment(taskId)}/logs/events?attempt=${attempt}&tail=${TAIL_LINES}`;
   let lastEventId: string | null = null;
   const stopped = (): boolean => signal.aborted;
   while (!stopped()) {

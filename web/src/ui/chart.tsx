@@ -28,15 +28,14 @@ export function Chart({ title, at, series, format }: ChartProps) {
   data.current = [[...at], ...series.map(({ values }) => [...values])];
   const shape = series.map(({ label, colour }) => `${label} ${colour}`).join();
   useEffect(() => {
+    const element = box.current!;
     const draw = (): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsOf(box.current!, series, format), data.current, box.current!);
+      plot.current = new uPlot(optionsOf(element, series, format), data.current, element);
     };
     draw();
-    const resized = new ResizeObserver(() =>
-      plot.current?.setSize({ width: box.current!.clientWidth, height: HEIGHT_PX }),
-    );
-    resized.observe(box.current!);
+    const resized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
+    resized.observe(element);
     const stop = onThemeChange(draw);
     return () => {
       resized.disconnect();
