@@ -269,10 +269,11 @@ describe('a session ends', () => {
 describe('sessions are listed and ended', () => {
   test('by their users, with last use, address and browser; all of them by administrators', async () => {
     const ann = await newToken(['read']);
-    const own = await logIn(ann.text, { headers: { 'user-agent': FIREFOX }, address: '192.0.2.7' });
+    const address = '192.0.2.7';
+    const own = await logIn(ann.text, { headers: { 'user-agent': FIREFOX }, address });
     const others = await logIn((await newToken(['read', 'submit'])).text);
     const { cookie } = own;
-    const listed = (await call('GET', '/v1/sessions', { cookie })).json<SessionDto[]>();
+    const listed = (await call('GET', '/v1/sessions', { cookie, address })).json<SessionDto[]>();
     assert.equal(listed.length, 1);
     const [session] = listed;
     assert.deepEqual(
@@ -287,7 +288,7 @@ describe('sessions are listed and ended', () => {
         created_at: 0,
         last_used_at: 0,
         expires_at: 0,
-        address: '192.0.2.7',
+        address,
         browser: 'Firefox 140 on Linux',
       },
     );

@@ -60,8 +60,8 @@ export class Discovery {
       this.#known = { configuration: await this.#discover(), readAt: clock.monotonic() };
       this.#failed = null;
     } catch (error) {
-      log.warn({ err: error, issuer }, 'the identity provider cannot be reached');
-      const details = [`oidc: ${issuer} cannot be reached: ${reasonOf(error)}`];
+      log.warn({ err: error, issuer }, 'the identity provider cannot be used');
+      const details = [`oidc: ${issuer} cannot be used: ${reasonOf(error)}; the log of the server says more`];
       const unavailable = new HeddleError('IDENTITY_PROVIDER_UNAVAILABLE', undefined, { details, cause: error });
       this.#failed = { error: unavailable, at: clock.monotonic() };
     }
@@ -71,12 +71,14 @@ export class Discovery {
     const { client, issuer, clientId, clientSecret, fetch } = this.#options;
     const secret = await clientSecret();
     const authentication = secret === null ? client.None() : authenticationWith(client, secret);
-    const isPlain = issuer.startsWith('http:');
+    // "Deprecated" only to stand out: settings allow plain HTTP on loopback alone.
+    // eslint-disable-next-line @typescript-eslint/no-deprecated
+    const insecure = issuer.startsWith('http:') ? [client.allowInsecureRequests] : [];
     return client.discovery(new URL(issuer), clientId, undefined, authentication, {
       [client.customFetch]: fetch,
       timeout: TIMEOUT_SECS,
       // The signatures of ID tokens are checked although they come from the provider itself.
-      execute: [client.enableNonRepudiationChecks, ...(isPlain ? [client.allowInsecureRequests] : [])],
+      execute: [client.enableNonRepudiationChecks, ...insecure],
     });
   }
 }
@@ -90,9 +92,11 @@ function authenticationWith(client: typeof Client, secret: string): Client.Clien
   };
 }
 
-/** The library wraps the reason, and `fetch` does once more. */
+/** The library wraps the reason, and `fetch` does once more. Strangers read it: a code shows no addresses. */
 function reasonOf(error: unknown): string {
+  if (error instanceof HeddleError) return error.message;
   let reason = error;
   while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;
-  return messageOf(reason);
+  const { code } = reason as { code?: unknown };
+  return typeof code === 'string' ? code : messageOf(reason);
 }

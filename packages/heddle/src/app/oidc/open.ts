@@ -4,6 +4,7 @@ import type * as Client from 'openid-client';
 import { fetch } from 'undici';
 
 import type { Clock } from '@heddle/base/clock';
+import { HeddleError } from '@heddle/base/errors';
 import type { Logger } from '@heddle/base/log';
 import { isLoopbackHost } from '@heddle/base/net/classify';
 import { bareHost, parseAddress } from '@heddle/base/net/address';
@@ -52,7 +53,7 @@ export async function openIdentityProvider(
     clientSecret: () => secretOf(settings),
     scopes: settings.oidcScopes,
     roles: parseRoleMapping(settings.oidcRoles)!,
-    fetch: (url, options) => fetch(url, { ...options, dispatcher: agent } as object) as unknown as Promise<Response>,
+    fetch: (url, options) => fetch(url, { ...options, body: options.body ?? null, dispatcher: agent }),
     clock,
     random,
     log,
@@ -63,7 +64,7 @@ async function load(): Promise<typeof Client> {
   try {
     return await import('openid-client');
   } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new CommandFailure('HEDDLE_OIDC_ISSUER needs a package: npm install openid-client', { cause: error });
   }
 }
@@ -81,6 +82,11 @@ function allowing(issuer: string, policy: SsrfPolicy): SsrfPolicy {
 }
 
 async function secretOf({ oidcClientSecret, oidcClientSecretFile }: SettingValues): Promise<string | null> {
-  if (oidcClientSecretFile !== '') return (await readFile(oidcClientSecretFile, 'utf8')).trim();
-  return oidcClientSecret === '' ? null : oidcClientSecret;
+  if (oidcClientSecretFile === '') return oidcClientSecret === '' ? null : oidcClientSecret;
+  try {
+    return (await readFile(oidcClientSecretFile, 'utf8')).trim();
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new HeddleError('INTERNAL', `HEDDLE_OIDC_CLIENT_SECRET_FILE cannot be read (${code})`, { cause: error });
+  }
 }

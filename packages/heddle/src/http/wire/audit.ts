@@ -10,7 +10,7 @@ export const AuditEntryDto = Type.Object(
     actor: nullable(
       Type.String({
         description:
-          'Name of the token; `cli:USER` for a command on the database, `task:ID` for a task; null: no token was required.',
+          'Name of the token, or of the token that opened the session; `oidc:NAME` for a user of the identity provider; `cli:USER` for a command on the database, `task:ID` for a task; null: no token was required.',
       }),
     ),
     action: Type.String({ description: 'Method and route of a call; else the command or use, such as `secret use`.' }),
