@@ -162,8 +162,13 @@ test('a narrow window has a menu with all places, and rows with the names of the
     await page.getByRole('heading', { name: 'Runs' }).waitFor();
     const cell = page.locator('td[data-label="Created"]').first();
     await cell.waitFor();
-    assert.match(await cell.evaluate((element) => getComputedStyle(element, '::before').content), /Created/);
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    assert.match(
+      await driver.read<string>(
+        `getComputedStyle(document.querySelector('td[data-label="Created"]'), '::before').content`,
+      ),
+      /Created/,
+    );
+    const overflow = await driver.read<number>('document.documentElement.scrollWidth - innerWidth');
     assert.ok(overflow <= 0, `the page is ${overflow} pixels wider than the window`);
   }, 390));
 
@@ -179,3 +184,22 @@ test('an address that nothing has shows a page, with status 404; programs get JS
     await driver.page.getByRole('heading', { name: 'Page not found' }).waitFor();
   });
 });
+
+test('every place of the navigation has a view', () =>
+  withPage(async (driver) => {
+    const { page } = driver;
+    await send('POST', '/task', [{ name: 'limited', kind: 'limited' }]);
+    await driver.goto('/');
+    const places = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
+    const names = await places.allInnerTexts();
+    assert.ok(names.length >= 13, names.join());
+    for (const name of names) {
+      await places.filter({ hasText: name }).first().click();
+      await page.locator('h1').first().waitFor();
+      assert.notEqual(await page.locator('h1').first().innerText(), 'Page not found', name);
+    }
+    await driver.goto('/workers');
+    await page.getByRole('table', { name: 'Workers' }).getByText('Server').waitFor();
+    await driver.goto('/audit');
+    await page.getByRole('table', { name: 'Audit log' }).getByText('POST /task').first().waitFor();
+  }));

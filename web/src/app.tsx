@@ -20,6 +20,12 @@ const RunsPage = lazy(async () => ({ default: (await import('./runs/runs-page.ts
 const RunPage = lazy(async () => ({ default: (await import('./runs/run-page.tsx')).RunPage }));
 const GridPage = lazy(async () => ({ default: (await import('./runs/grid-page.tsx')).GridPage }));
 const TaskPage = lazy(async () => ({ default: (await import('./task/task-page.tsx')).TaskPage }));
+const WorkersPage = lazy(async () => ({ default: (await import('./places/workers-page.tsx')).WorkersPage }));
+const QueuesPage = lazy(async () => ({ default: (await import('./places/queues-page.tsx')).QueuesPage }));
+const RulesPage = lazy(async () => ({ default: (await import('./places/rules-page.tsx')).RulesPage }));
+const WebhooksPage = lazy(async () => ({ default: (await import('./places/webhooks-page.tsx')).WebhooksPage }));
+const AuditPage = lazy(async () => ({ default: (await import('./places/audit-page.tsx')).AuditPage }));
+const SettingsPage = lazy(async () => ({ default: (await import('./settings/settings-page.tsx')).SettingsPage }));
 const DesignPage = lazy(async () => ({ default: (await import('./design/design-page.tsx')).DesignPage }));
 
 export function App() {
@@ -50,6 +56,12 @@ function Views() {
       </Route>
       <Route path="/jobs" component={JobsPage} />
       <Route path="/schedules" component={JobsPage} />
+      <Route path="/workers" component={WorkersPage} />
+      <Route path="/queues" component={QueuesPage} />
+      <Route path="/rules" component={RulesPage} />
+      <Route path="/webhooks" component={WebhooksPage} />
+      <Route path="/audit" component={AuditPage} />
+      <Route path="/settings" component={SettingsPage} />
       <Route path="/findings" component={FindingsPage} />
       <Route path="/surface" component={SurfacePage} />
       <Route path="/executors" component={ExecutorsPage} />

@@ -1,21 +1,32 @@
-const BASE: Readonly<Record<string, (id: string) => string>> = {
-  run: (id) => `/runs/${id}`,
-  task: (id) => `/tasks/${id}`,
-  job: (id) => `/schedules/${id}`,
-  kind: (id) => `/runs?kind=${id}`,
-  worker: (id) => `/workers?open=${id}`,
-  rule: (id) => `/rules?open=${id}`,
-  queue: (id) => `/queues?open=${id}`,
-  host: (id) => `/surface/${id}`,
-  service: (id) => `/surface/${id}`,
-  name: (id) => `/surface/${id}`,
-  certificate: (id) => `/surface/${id}`,
-  finding: (id) => `/findings?open=${id}`,
-  runner: (id) => `/pool?open=${id}`,
+interface Subject {
+  type: string;
+  id: string;
+  /** Jobs are shown by name. */
+  title?: string;
+}
+
+const surface = ({ type, id }: Subject): string => `/surface?model=${type}&open=${encodeURIComponent(id)}`;
+
+const ADDRESS: Readonly<Record<string, (subject: Subject) => string>> = {
+  run: ({ id }) => `/runs/${id}`,
+  task: ({ id }) => `/tasks/${id}`,
+  job: ({ id, title }) => jobAddress(title ?? id),
+  kind: ({ id }) => `/runs?kind=${encodeURIComponent(id)}`,
+  worker: ({ id }) => `/workers?open=${encodeURIComponent(id)}`,
+  rule: ({ id }) => `/rules?open=${encodeURIComponent(id)}`,
+  host: surface,
+  service: surface,
+  certificate: surface,
+  finding: ({ id }) => `/findings?finding=${encodeURIComponent(id)}`,
+  runner: ({ id }) => `/pool?runner=${encodeURIComponent(id)}`,
   executor: () => '/executors',
 };
 
 /** The address of the view that shows an object. */
-export function addressOf({ type, id }: { type: string; id: string }): string {
-  return BASE[type]?.(encodeURIComponent(id)) ?? '/';
+export function addressOf(subject: Subject): string {
+  return ADDRESS[subject.type]?.(subject) ?? '/';
+}
+
+export function jobAddress(name: string): string {
+  return `/schedules?job=${encodeURIComponent(name)}`;
 }

@@ -48,7 +48,7 @@ const query = encodeURIComponent;
 
 /** The view that shows the cause and offers the remedy. */
 function placeOf(item: Attention): Target {
-  const { type, task_id, run_id, job_id, queue, worker, slot_id, origin } = item;
+  const { type, task_id, run_id, queue, worker, slot_id, origin } = item;
   switch (type) {
     case 'no_worker':
       return task_id === undefined
@@ -63,7 +63,7 @@ function placeOf(item: Attention): Target {
     case 'job_failed':
     case 'job_missed':
       return run_id === undefined
-        ? { href: `/schedules/${job_id ?? ''}`, label: 'Job' }
+        ? { href: '/schedules', label: 'Schedules' }
         : { href: `/runs/${run_id}`, label: 'Run' };
     case 'webhook_dead':
       return { href: `/webhooks?state=dead&origin=${query(origin ?? '')}`, label: 'Webhooks' };

@@ -3,7 +3,6 @@ import { Link } from 'wouter';
 import { getHome, listRuns } from '../api/runs.ts';
 import { useLive } from '../data/live.ts';
 import { RUN_COLUMNS } from '../runs/run-columns.tsx';
-import { LinkButton } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Trouble } from '../ui/problem.tsx';
@@ -22,7 +21,7 @@ const RUNS_SHOWN = 8;
 export function HomePage() {
   const { data: home, error, dataUpdatedAt } = useLive(['home'], getHome);
   return (
-    <Page title="Home" actions={<LinkButton href="/submit">Submit a run</LinkButton>}>
+    <Page title="Home">
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
       {home === undefined && error === null && <p className="quiet loading">Loading…</p>}
       {home !== undefined && <HomeContent home={home} />}
@@ -98,7 +97,7 @@ function LatestRuns() {
     <Section title="Latest runs" beside={<Link href="/runs">All runs</Link>}>
       {data.runs.length === 0 ? (
         <Empty title="No runs yet" command="heddle workflow submit FILE --watch">
-          A run is a batch or a workflow of tasks. Submit one here, or with the command.
+          A run is a batch or a workflow of tasks.
         </Empty>
       ) : (
         <Table

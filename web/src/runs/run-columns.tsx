@@ -1,5 +1,6 @@
 import type { Run } from '@heddle/client';
 import { Link } from 'wouter';
+import { jobAddress } from '../data/addresses.ts';
 import { stateOf } from '../ui/state.ts';
 import { OutcomeBar, StateBadge } from '../ui/state.tsx';
 import type { Tally } from '../ui/state.tsx';
@@ -44,7 +45,7 @@ export const RUN_COLUMNS: readonly Column<Run>[] = [
   {
     header: 'Job',
     optional: true,
-    cell: ({ job }) => (job === null ? '' : <Link href={`/schedules/${job.id}`}>{job.name}</Link>),
+    cell: ({ job }) => (job === null ? '' : <Link href={jobAddress(job.name)}>{job.name}</Link>),
   },
   { header: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
   { header: 'Took', number: true, cell: ({ created_at, ended_at }) => <Took from={created_at} to={ended_at} /> },

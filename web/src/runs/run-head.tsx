@@ -2,6 +2,7 @@ import type { Run } from '@heddle/client';
 import { useEffect } from 'react';
 import { Link } from 'wouter';
 import { sendJson } from '../api/tasks.ts';
+import { jobAddress } from '../data/addresses.ts';
 import { useFilters } from '../data/filters.ts';
 import { refreshAll } from '../data/query-client.ts';
 import { useCan } from '../data/session.ts';
@@ -35,7 +36,7 @@ export function RunHead({ run }: { run: Run }) {
         )}
         {job !== null && (
           <>
-            job <Link href={`/schedules/${job.id}`}>{job.name}</Link>
+            job <Link href={jobAddress(job.name)}>{job.name}</Link>
           </>
         )}
       </nav>

@@ -4,7 +4,6 @@ import { listRuns } from '../api/runs.ts';
 import { useFilters } from '../data/filters.ts';
 import { useLiveList } from '../data/live.ts';
 import { useCan } from '../data/session.ts';
-import { LinkButton } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../ui/filter-bar.tsx';
 import { ListView } from '../ui/list-view.tsx';
@@ -44,7 +43,6 @@ const HOUR_MS = 3_600_000;
 /** Batches and workflows in one list, or grouped by name. */
 export function RunsPage() {
   const [filters, change] = useFilters(FILTERS);
-  const can = useCan();
   const isByName = filters.by === 'name';
   return (
     <Page
@@ -57,7 +55,6 @@ export function RunsPage() {
             chosen={isByName ? 'name' : 'all'}
             onChoose={(by) => change({ by: by === 'all' ? '' : by })}
           />
-          {can('submit') && <LinkButton href="/submit">Submit a run</LinkButton>}
         </>
       }
     >

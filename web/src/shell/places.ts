@@ -22,8 +22,8 @@ export const PLACE_GROUPS: readonly PlaceGroup[] = [
     label: null,
     places: [
       { label: 'Home', href: '/', key: 'h' },
-      { label: 'Runs', href: '/runs', also: ['/tasks', '/view', '/submit'], key: 'r' },
-      { label: 'Schedules', href: '/schedules', key: 's' },
+      { label: 'Runs', href: '/runs', also: ['/tasks', '/view', '/failures'], key: 'r' },
+      { label: 'Schedules', href: '/schedules', also: ['/jobs'], key: 's' },
     ],
   },
   {

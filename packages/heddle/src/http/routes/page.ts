@@ -11,19 +11,7 @@ const ASSETS_MAX_AGE = '365d';
 
 /** The addresses of the console's views, each with everything below it. */
 const PLACES = [
-  ...[
-    '/',
-    '/failures',
-    '/runs',
-    '/tasks',
-    '/submit',
-    '/schedules',
-    '/workers',
-    '/queues',
-    '/webhooks',
-    '/rules',
-    '/pool',
-  ],
+  ...['/', '/failures', '/runs', '/tasks', '/schedules', '/workers', '/queues', '/webhooks', '/rules', '/pool'],
   ...['/executors', '/findings', '/surface', '/audit', '/settings', '/design', '/view', '/workflows', '/jobs'],
 ];
 

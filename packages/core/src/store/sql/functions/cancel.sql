@@ -83,8 +83,7 @@ begin
     v_linked, v_actions)::ending, v_now);
   return json_build_object('codes', v_codes, 'transitions', v_transitions, 'cascaded', kinds_of(v_after.cascaded),
     'propagations', v_after.propagations, 'lanes', v_after.lanes, 'deliveries', v_after.deliveries, 'unblocked', v_after.unblocked,
-    'ended', v_after.ended,
-    'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
+    'ended', v_after.ended, 'workflows', (select json_agg(w.id) from (select distinct unnest(v_workflows) as id limit 17) w));
 end $$;
 
 -- Returns which of these tasks wait for a start delivery that was never tried.
