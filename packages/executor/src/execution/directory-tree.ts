@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { chmod, lstat, open, readdir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
+import { chmod, lstat, mkdtemp, open, readdir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
 
 /** Entries and levels of a directory that are walked; with more it is too large. */
 const ENTRIES_MAX = 100_000;
@@ -109,9 +109,10 @@ async function removeIn(root: FileHandle, directory: FileHandle, depth: number):
     folders.push(...set.filter((_, index) => !removed[index]));
   }
   let moved = false;
-  for (const [index, place] of folders.entries()) {
+  for (const place of folders) {
     if (depth === DEPTH_MAX) {
-      await rename(place, placeOf(root, Buffer.from(`.heddle-removed-${process.hrtime.bigint()}-${index}`)));
+      // It replaces an empty directory with a name that nothing else has.
+      await rename(place, await mkdtemp(placeOf(root, Buffer.from('removed-')).toString()));
       moved = true;
       continue;
     }

@@ -67,7 +67,8 @@ const CANARY = 'CANARY-CONTENT';
 const PROCESSES_MAX = 512;
 const USERS = 8_192;
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
-const HELD_BYTES_MAX = 96 * 1024 * 1024;
+/** That the whole process may hold more than before; a flood writes several times as much. */
+const HELD_BYTES_MAX = 256 * 1024 * 1024;
 const WATCH_MS = 1_000;
 /** So few that a read returns all of them, however long they are. */
 const LAST_LINES = 20;
