@@ -60,7 +60,7 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     ].join('|')})$`,
   ),
   'single transactions of operators, who see no answer and ask again':
-    /^(?:tasks\.(?:retry|unarchive|release_canceled)|deliveries\.replay)$/,
+    /^(?:tasks\.(?:retry|retry_after|replace_inputs|unarchive|release_canceled)|deliveries\.replay)$/,
   'the same as those without traces, and a look at the traces': /^(?:tasks|workflows)\.[a-z_]+_traced$/,
   'attempts that were never handed out, whose claim expires anyway': /^tasks\.put_back$/,
   'housekeeping, one statement a pass': /^(?:workflows\.(?:archive|delete_archived)|slots\.delete_idle|.*\.forget)$/,
@@ -104,6 +104,8 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'what was sent for tasks, recorded before it is sent, which its recipient asks for again; reads; housekeeping':
     /^sent_secrets\./,
   'single statements of operators, who see no answer and ask again; reads of secrets':
-    /^(?:artifacts\.pin|named_secrets\.(?:list|remove|reseal))$/,
+    /^(?:artifacts\.pin|named_secrets\.(?:list|list_retired|remove|reseal|reseal_retired))$/,
+  'reads of runs, of the calendar and of kinds, nothing to lose; kinds are described again at the next start':
+    /^(?:runs\.|search\.|kinds\.(?:list|get|describe|find_one)$|deliveries\.exists$|flow\.task_places$|job_history\.between$|jobs\.list_scheduled$)/,
   'settings and records, not tasks': /^(?:secrets|tokens|sessions|definitions)\./,
 };

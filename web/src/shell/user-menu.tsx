@@ -12,7 +12,7 @@ export function UserMenu() {
         {name}
         {role !== null && <span className="quiet"> {role}</span>}
       </span>
-      <Button look="plain" onClick={() => void logout()}>
+      <Button look="plain" onClick={logout}>
         Log out
       </Button>
     </div>

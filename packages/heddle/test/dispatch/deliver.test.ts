@@ -209,7 +209,10 @@ describe('the response', () => {
     const params = { headers: { authorization: 'Bearer s3cr3t-t0ken' } };
     const result = await deliverOnce(delivery(`${echo.url}/?api_key=s3cr3t-k3y`, { trigger: 'start', params }), deps);
     const error = errorOf(result);
-    assert.match(error, /answered 400: bad \[redacted\] token \[redacted\] or \[redacted\] at \/\?api_key=\[redacted\]&handle=/);
+    assert.match(
+      error,
+      /answered 400: bad \[redacted\] token \[redacted\] or \[redacted\] at \/\?api_key=\[redacted\]&handle=/,
+    );
     assert.doesNotMatch(error, /s3cr3t/);
     const handle = new URL(new URL(echo.received[0]!.url, echo.url).searchParams.get('handle')!);
     assert.ok(!error.includes(handle.searchParams.get('signature')!.slice(0, 8)));

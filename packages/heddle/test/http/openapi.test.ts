@@ -6,6 +6,7 @@ import type { TSchema } from 'typebox';
 
 import { PoolWorld } from '@heddle/test-support/http/pool-world';
 import { createTestServer, task, type TestServer } from '@heddle/test-support/http/server';
+import { PLACES } from '../../src/http/routes/page.ts';
 
 interface Operation {
   summary?: string;
@@ -46,7 +47,7 @@ after(async () => {
   await world.pool.stop();
 });
 
-const PAGES = new Set(['/', '/view', '/workflows', '/jobs', '/findings', '/surface', '/executors', '/pool']);
+const PAGES = new Set(PLACES.flatMap((place) => (place === '/' ? ['/'] : [place, `${place}/*`])));
 
 describe('the API description', () => {
   test('is OpenAPI 3.1 and has every route, with summary, responses, problems and security', () => {

@@ -74,8 +74,8 @@ export class CredentialCache<Credential> {
   }
 
   async #lookUp(hashes: readonly Buffer[]): Promise<{ found: Credential | null }[]> {
-    const { lookUp, hashOf } = this.#options;
-    const found = new Map((await lookUp(hashes)).map((each) => [keyOf(hashOf(each)), each]));
+    const options = this.#options;
+    const found = new Map((await options.lookUp(hashes)).map((each) => [keyOf(options.hashOf(each)), each]));
     return hashes.map((hash) => ({ found: found.get(keyOf(hash)) ?? null }));
   }
 

@@ -22,7 +22,6 @@ export interface RouteDescription {
     | 'Tasks'
     | 'Batches'
     | 'Workflows'
-    | 'Runs'
     | 'Kinds'
     | 'Work'
     | 'Jobs'

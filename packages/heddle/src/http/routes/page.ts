@@ -10,7 +10,7 @@ import type { App, RouteContext } from './context.ts';
 const ASSETS_MAX_AGE = '365d';
 
 /** The addresses of the console's views, each with everything below it. */
-const PLACES = [
+export const PLACES = [
   ...['/', '/failures', '/runs', '/tasks', '/schedules', '/workers', '/queues', '/webhooks', '/rules', '/pool'],
   ...['/executors', '/findings', '/surface', '/audit', '/settings', '/design', '/view', '/workflows', '/jobs'],
 ];
