@@ -152,14 +152,21 @@ function is(expected: string): CharacterTest {
   return (char) => char === expected;
 }
 
-/** Returns the test of a set such as `a-z_` or `!0-9`; a slash is in none. */
+/**
+ * Returns the test of a set such as `a-z_` or `!0-9`; a slash is in none.
+ *
+ * @throws SyntaxError for a range that is out of order
+ */
 function setOf(members: string): CharacterTest {
   const isNegated = members.startsWith('!') || members.startsWith('^');
   const body = isNegated ? members.slice(1) : members;
   const ranges: [low: string, high: string][] = [];
   for (let at = 0; at < body.length; at += 1) {
     const isRange = body[at + 1] === '-' && at + 2 < body.length;
-    ranges.push([body[at]!, isRange ? body[at + 2]! : body[at]!]);
+    const low = body[at]!;
+    const high = isRange ? body[at + 2]! : low;
+    if (low > high) throw new SyntaxError(`the range ${low}-${high} is out of order`);
+    ranges.push([low, high]);
     if (isRange) at += 2;
   }
   return (char) => char !== '/' && isNegated !== ranges.some(([low, high]) => char >= low && char <= high);
