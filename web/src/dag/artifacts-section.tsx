@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import type { Artifact, Task } from '@heddle/client';
 import { artifactAddress, listArtifacts } from '../api/client.ts';
 import { Problem } from '../problem.tsx';
+import { formatBytes } from '../ui/bytes.ts';
 
 /** The files that a task stored, read again whenever the task changes. */
 export function ArtifactsSection({ task }: { task: Task }) {
@@ -48,10 +49,4 @@ export function ArtifactsSection({ task }: { task: Task }) {
       </ul>
     </section>
   );
-}
-
-function formatBytes(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  const power = Math.min(3, Math.floor(Math.log2(bytes) / 10));
-  return `${(bytes / 1024 ** power).toFixed(1)} ${['KiB', 'MiB', 'GiB'][power - 1]!}`;
 }

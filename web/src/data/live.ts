@@ -15,7 +15,7 @@ interface LiveOptions {
   enabled?: boolean;
 }
 
-/** Reads a value and keeps it current while the tab is visible. An error that reading again cannot mend ends it. */
+/** Reads a value and keeps it current while the tab is visible. It stops at an error that another read cannot fix. */
 export function useLive<Value>(key: QueryKey, read: Read<Value>, options: LiveOptions = {}): UseQueryResult<Value> {
   const { every = LIVE_MS, enabled = true } = options;
   return useQuery({

@@ -79,7 +79,7 @@ function replay(id: string): void {
   );
 }
 
-/** Calls to targets: what they answered, when they are tried again, and the replay of those that were given up. */
+/** Calls to targets: what they answered, when they are tried again, and the replay of abandoned ones. */
 export function WebhooksPage() {
   const [filters, change] = useFilters(['state', 'origin']);
   const can = useCan();
