@@ -74,7 +74,9 @@ test('Home groups failures by reason, and leads to each task, its log and its re
     const failing = page.getByTestId('failing');
     await failing.getByRole('link', { name: /ECONNREFUSED/ }).click();
     await page.getByRole('heading', { name: /ECONNREFUSED/ }).waitFor();
-    assert.equal(await page.getByRole('table', { name: 'Failed tasks' }).locator('tbody tr').count(), 2);
+    const failed = page.getByRole('table', { name: 'Failed tasks' });
+    await failed.getByRole('link', { name: 'load customers' }).waitFor();
+    assert.equal(await failed.locator('tbody tr').count(), 2);
     await page.getByRole('link', { name: 'load orders' }).click();
     await page.getByRole('note', { name: 'Reason' }).getByText('ECONNREFUSED').waitFor();
     await page.getByTestId('log').getByText('about to fail').waitFor();

@@ -92,7 +92,8 @@ test('a 401 shows a login; a wrong token is rejected with a message, the right o
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     await driver.page.reload();
     await driver.drawn();
-    await driver.button('Log out');
+    await driver.page.getByRole('button', { name: /^User / }).click();
+    await driver.page.getByRole('menuitem', { name: 'Log out' }).click();
     await driver.page.getByRole('heading', { name: 'Log in' }).waitFor();
     assert.equal(await driver.read('sessionStorage.length'), 0);
   }));

@@ -1,5 +1,5 @@
 import { logout, useSession } from '../api/session.ts';
-import { Button } from '../ui/button.tsx';
+import { Menu } from '../ui/menu.tsx';
 
 /** Who is logged in, and the way out; nothing where no login exists. */
 export function UserMenu() {
@@ -7,14 +7,16 @@ export function UserMenu() {
   if (user === null || !hasToken) return null;
   const { name, role } = user;
   return (
-    <div className="user">
-      <span className="user-name" title={role === null ? name : `${name}, ${role}`}>
-        {name}
-        {role !== null && <span className="quiet"> {role}</span>}
-      </span>
-      <Button look="plain" onClick={logout}>
-        Log out
-      </Button>
-    </div>
+    <Menu
+      className="button button-plain user"
+      name={`User ${name}`}
+      label={
+        <span className="user-name" title={role === null ? name : `${name}, ${role}`}>
+          {name}
+          {role !== null && <span className="quiet"> {role}</span>}
+        </span>
+      }
+      items={[{ label: 'Log out', onSelect: logout }]}
+    />
   );
 }

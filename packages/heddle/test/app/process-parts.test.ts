@@ -56,7 +56,7 @@ const OF_ONE_PART: Readonly<Record<string, RegExp>> = {
   'the log of a process': /^log(Level|Format|File)$/,
   'the breaker of servers': /^breaker/,
   'loops, requests, webhooks and mail of servers':
-    /^(workerLoopIntervalMs|managerReceivers|queuedKinds|pagination|bodyLimit|requireTokens|metricsPublic|webhook|mail|smtp|batchChannelCapacity)/,
+    /^(workerLoopIntervalMs|managerReceivers|queuedKinds|pagination|bodyLimit|requireTokens|trustedProxies|metricsPublic|webhook|mail|smtp|batchChannelCapacity)/,
   'handlers of kinds': /^(kindModules|workerConcurrency|workerDrainSecs)$/,
   'the inbox of a manager': /^inboxKeepSecs$/,
   'the function of Lambda': /^lambda/,
@@ -68,6 +68,7 @@ const OF_ONE_PART: Readonly<Record<string, RegExp>> = {
   'secrets of tasks': /^secretKey/,
   'files of tasks': /^artifact/,
   'the audit log': /^auditKeepSecs$/,
+  logins: /^(session|oidc)/,
   'clients of executors': /^remote/,
   executors: /^executor/,
 };
