@@ -65,7 +65,7 @@ async function fillTasks(part: number): Promise<void> {
   await run(
     `insert into task (id, workflow_id, kind_id, state, attempt, timeout_secs, open_gates, created_at, updated_at,
       ended_at, name, reason, metadata)
-    select gen_random_uuid(), r.id, 1 + i % 10, s.state, (s.state >= 10)::integer, 60, (s.state = 0)::integer, now(), now(),
+    select gen_random_uuid(), r.id, 1 + (i + r.n) % 10, s.state, (s.state >= 10)::integer, 60, (s.state = 0)::integer, now(), now(),
       case when s.state >= 10 then now() - i * interval '1 second' end, 'task ' || i,
       case when s.state = 11 then 'order ' || r.n || ': connect ECONNREFUSED 10.0.0.12:5432' end, '{}'
     from runs r cross join generate_series(1, ${TASKS}) i
