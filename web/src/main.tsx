@@ -5,7 +5,6 @@ import { applyTheme } from './theme.ts';
 import './design/system.css';
 import './styles.css';
 import './workflows/workflows.css';
-import './list/list.css';
 import './findings/findings.css';
 import './surface/surface.css';
 import './jobs/jobs.css';

@@ -1,47 +1,36 @@
-import { formatAgo, formatMoment } from '../times.ts';
+import { formatAgo, formatMoment, parseTime, useSharedNow } from '../times.ts';
 
-const LOCAL_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const formats = new Map<string, Intl.DateTimeFormat>();
+const formats = new Map<string, Intl.DateTimeFormat | null>();
 
 function formatIn(zone: string): Intl.DateTimeFormat | null {
-  const known = formats.get(zone);
-  if (known !== undefined) return known;
+  if (!formats.has(zone)) formats.set(zone, newFormat(zone));
+  return formats.get(zone)!;
+}
+
+function newFormat(timeZone: string): Intl.DateTimeFormat | null {
+  const date = { weekday: 'short', day: 'numeric', month: 'short' } as const;
   try {
-    const format = new Intl.DateTimeFormat(undefined, {
-      timeZone: zone,
-      weekday: 'short',
-      day: 'numeric',
-      month: 'short',
-      hour: '2-digit',
-      minute: '2-digit',
-      timeZoneName: 'short',
-    });
-    formats.set(zone, format);
-    return format;
+    return new Intl.DateTimeFormat(undefined, { timeZone, ...date, hour: '2-digit', minute: '2-digit' });
   } catch {
-    // A zone unknown to this browser: only the local time is shown.
+    // A zone that this browser does not know.
     return null;
   }
 }
 
-/** Whether the time in a zone differs from the local time. */
-function differs(zone: string, atMs: number): boolean {
-  return zone !== LOCAL_ZONE && formatIn(zone)?.format(atMs) !== formatIn(LOCAL_ZONE)?.format(atMs);
-}
-
-/** A time in the local zone and, if that differs, in another zone. */
-export function ZonedTime({ atMs, zone, now }: { atMs: number; zone: string; now: number }) {
+/** A time relative to now, and absolute in a time zone; the local time on hover. */
+export function ZonedTime({ at, zone }: { at: string; zone: string }) {
+  const now = useSharedNow();
+  const ms = parseTime(at);
+  if (ms === null) return <>{at}</>;
+  const absolute = formatIn(zone)?.format(ms);
   return (
-    <span className="zoned" title={formatMoment(atMs)}>
-      <span>
-        {formatIn(LOCAL_ZONE)?.format(atMs) ?? formatMoment(atMs)}
-        <span className="quiet"> · {formatAgo(atMs, now)}</span>
-      </span>
-      {differs(zone, atMs) && (
-        <span className="quiet zone-time">
-          {formatIn(zone)?.format(atMs)} in {zone}
+    <time className="zoned" dateTime={at} title={`${formatMoment(ms)} here`}>
+      {formatAgo(ms, now)}{' '}
+      {absolute !== undefined && (
+        <span className="quiet">
+          {absolute} {zone}
         </span>
       )}
-    </span>
+    </time>
   );
 }

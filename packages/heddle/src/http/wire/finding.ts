@@ -9,6 +9,7 @@ import {
   type TrackedFinding,
 } from '@heddle/core/domain/finding';
 import { isoTime, isoTimeOrNull, nullable, oneOf, Timestamp, Uuid } from './basics.ts';
+import { BULK_MAX, bulkResult } from './operation.ts';
 
 const Many = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -62,24 +63,32 @@ export const FindingDto = Type.Object(
 );
 export type FindingDto = Static<typeof FindingDto>;
 
-export const FindingChangeDto = Type.Object(
-  {
-    triage: TriageStateWire,
-    comment: Type.Optional(
-      nullable(
-        Type.String({
-          minLength: 1,
-          maxLength: COMMENT_CHARACTERS_MAX,
-          pattern: '^[^\\u0000]*$',
-          patternMeaning: 'string without NUL',
-          description: 'Reason; replaces the previous comment.',
-        }),
-      ),
+const change = {
+  triage: TriageStateWire,
+  comment: Type.Optional(
+    nullable(
+      Type.String({
+        minLength: 1,
+        maxLength: COMMENT_CHARACTERS_MAX,
+        pattern: '^[^\\u0000]*$',
+        patternMeaning: 'string without NUL',
+        description: 'Reason; replaces the previous comment.',
+      }),
     ),
-  },
-  { additionalProperties: false, title: 'FindingChange' },
-);
+  ),
+};
+
+export const FindingChangeDto = Type.Object(change, { additionalProperties: false, title: 'FindingChange' });
 export type FindingChangeDto = Static<typeof FindingChangeDto>;
+
+export const BulkTriageDto = Type.Object(
+  { ...change, ids: Type.Array(Uuid('A finding.'), { minItems: 1, maxItems: BULK_MAX }) },
+  { additionalProperties: false, title: 'BulkTriage' },
+);
+export type BulkTriageDto = Static<typeof BulkTriageDto>;
+
+export const BulkTriageResultDto = bulkResult('finding', 'BulkTriageResult');
+export type BulkTriageResultDto = Static<typeof BulkTriageResultDto>;
 
 const counts = {
   new: Many('New in this run.'),

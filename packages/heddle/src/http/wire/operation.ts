@@ -18,24 +18,29 @@ export const RetryTaskDto = Type.Object(
 );
 export type RetryTaskDto = Static<typeof RetryTaskDto>;
 
-export const BULK_TASKS_MAX = 1000;
+/** Maximum number of ids of one bulk call. */
+export const BULK_MAX = 1000;
 
 export const BulkOperationDto = Type.Object(
   {
     operation: oneOf(['cancel', 'pause', 'resume', 'retry']),
-    ids: Type.Array(Uuid('A task.'), { minItems: 1, maxItems: BULK_TASKS_MAX }),
+    ids: Type.Array(Uuid('A task.'), { minItems: 1, maxItems: BULK_MAX }),
   },
   { ...closed, title: 'BulkOperation' },
 );
 export type BulkOperationDto = Static<typeof BulkOperationDto>;
 
-export const BulkResultDto = Type.Object(
-  {
-    changed: Type.Array(Uuid('A task that this call changed.')),
-    unchanged: Type.Array(
-      Type.Object({ id: Uuid('A task.'), reason: Type.String({ description: 'Why it was not changed.' }) }, closed),
-    ),
-  },
-  { ...closed, title: 'BulkResult' },
-);
+/** @param object such as `task` */
+export function bulkResult(object: string, title: string) {
+  const reason = Type.String({ description: 'Why it was not changed.' });
+  return Type.Object(
+    {
+      changed: Type.Array(Uuid(`A ${object} that this call changed.`)),
+      unchanged: Type.Array(Type.Object({ id: Uuid(`A ${object}.`), reason }, closed)),
+    },
+    { ...closed, title },
+  );
+}
+
+export const BulkResultDto = bulkResult('task', 'BulkResult');
 export type BulkResultDto = Static<typeof BulkResultDto>;

@@ -1,15 +1,13 @@
-import { createContext, useCallback, useContext } from 'react';
-import { listModels } from '../api/models.ts';
 import type { Model } from '@heddle/client';
-import { usePolled } from '../live/use-polled.ts';
+import { createContext, useContext } from 'react';
+import { readModels } from '../api/models.ts';
+import { useLive } from '../data/live.ts';
 import { textOf, textsOf } from './model-data.ts';
 
+/** Names are searched in all of a target. */
 const REFRESH_MS = 10_000;
-const PAGE_SIZE = 100;
-/** Maximum pages of names that are read; addresses may have further names. */
-const PAGES_MAX = 10;
 
-export type NamesByAddress = ReadonlyMap<string, readonly string[]>;
+type NamesByAddress = ReadonlyMap<string, readonly string[]>;
 
 const NO_NAMES: NamesByAddress = new Map();
 
@@ -20,24 +18,13 @@ export function useNamesOf(address: string | null): readonly string[] {
   return useContext(NamesContext).get(address ?? '') ?? [];
 }
 
-/** Refreshes periodically while `wanted`. @param target empty for all targets */
-export function useNamesByAddress(target: string, wanted: boolean): NamesByAddress {
-  const read = useCallback(
-    async (signal: AbortSignal) => {
-      if (!wanted) return NO_NAMES;
-      const names: Model[] = [];
-      const query = { model: 'name', target, state: '', key: '', search: '' } as const;
-      for (let page = 0, after: string | null = null; page < PAGES_MAX; page += 1) {
-        const models: Model[] = await listModels(query, { after, size: PAGE_SIZE }, signal);
-        names.push(...models);
-        if (models.length < PAGE_SIZE) break;
-        after = models.at(-1)!.id;
-      }
-      return namesByAddress(names);
-    },
-    [target, wanted],
-  );
-  return usePolled(read, REFRESH_MS).value ?? NO_NAMES;
+/** @param target empty for all targets */
+export function useNamesByAddress(target: string, isWanted: boolean): NamesByAddress {
+  const { data } = useLive(['models', 'names', target], (signal) => readModels({ model: 'name', target }, signal), {
+    every: REFRESH_MS,
+    enabled: isWanted,
+  });
+  return data === undefined ? NO_NAMES : namesByAddress(data);
 }
 
 /** Returns sorted names, without those that are gone or wildcards. */
