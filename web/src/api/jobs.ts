@@ -12,7 +12,7 @@ import { getJson, request, segment } from './client.ts';
 import { pageByNumber } from './paging.ts';
 import { sendJson } from './tasks.ts';
 
-const RECENT_RUNS = 10;
+const RECENT_RUNS = 8;
 /** Rows of a call that reads several pages. */
 const PAGE_SIZE = 100;
 

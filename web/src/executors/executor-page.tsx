@@ -39,8 +39,14 @@ export function ExecutorPage() {
       crumbs={[LIST]}
       lead={
         <>
-          <ExecutorBadge state={executor.state} /> · executor {executor.executor} · responded{' '}
-          <Ago at={executor.answered_at} absent="never" />
+          <ExecutorBadge state={executor.state} /> · executor {executor.executor} ·{' '}
+          {executor.answered_at === null ? (
+            'never responded'
+          ) : (
+            <>
+              responded <Ago at={executor.answered_at} />
+            </>
+          )}
         </>
       }
     >

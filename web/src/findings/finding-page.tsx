@@ -42,7 +42,7 @@ function FindingView({ id }: { id: string }) {
     >
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
       <CodeContext finding={finding} />
-      <div className="finding-columns">
+      <div className="columns">
         <FindingHistory finding={finding} />
         <Facts finding={finding} />
       </div>

@@ -20,7 +20,7 @@ const REFRESH_MS = 5000;
 
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short' });
 const LONG_DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' });
-const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /** What all jobs started and will start in a day or a week, in local time. */
 export function CalendarView() {
@@ -133,8 +133,7 @@ function One({ entry }: { entry: CalendarEntry }) {
       title={[`${time} ${job_name}`, label, reason].filter((part) => part !== null).join(' · ')}
     >
       <StateGlyph state={state} size={14} />
-      <span className="visually-hidden">{label}</span>
-      <span className="tabular quiet">{time}</span>
+      <span className="visually-hidden">{label}</span> <span className="tabular quiet">{time}</span>{' '}
       <span className="calendar-name">{job_name}</span>
     </Link>
   );
@@ -148,7 +147,7 @@ function Many({ line: { job, entries } }: { line: CalendarLine }) {
   }
   return (
     <Link className="calendar-entry calendar-many" href={jobAddress(job)} title={`${entries.length} × ${job}`}>
-      <span className="tabular quiet">{entries.length.toLocaleString()} ×</span>
+      <span className="tabular quiet">{entries.length.toLocaleString()} ×</span>{' '}
       <span className="calendar-name">{job}</span>
       <OutcomeBar tally={tally} label="Runs" />
     </Link>

@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<JobRun>[] = [
     cell: ({ started_at, completed_at }) => <Took from={started_at} to={completed_at} />,
   },
   { header: 'Tasks', cell: ({ task_counts }) => <TaskCounts counts={task_counts} /> },
-  { header: 'Reason', grow: true, cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? ''}</span> },
+  { header: 'Reason', grow: true, cell: ({ reason }) => reason !== null && <span title={reason}>{reason}</span> },
 ];
 
 /** How each occurrence of a job ended, latest first. */

@@ -52,7 +52,7 @@ function JobView({ name }: { name: string }) {
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
       <JobTrouble job={job} />
       <BackfillProgress job={job} />
-      <div className="job-columns">
+      <div className="columns columns-side">
         <JobHistory job={job} />
         <aside>
           <NextRuns job={job} />

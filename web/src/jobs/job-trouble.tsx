@@ -56,7 +56,7 @@ function FailedNote({ run }: { run: JobRun }) {
     <Note
       title={
         <>
-          The last run ended {lookOf(state).label.toLowerCase()} <Ago at={completed_at} />
+          The last run {lookOf(state).label.toLowerCase()} <Ago at={completed_at} />
         </>
       }
     >

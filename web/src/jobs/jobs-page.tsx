@@ -93,20 +93,14 @@ function columnsOf(recent: RecentRuns): readonly Column<Job>[] {
     { header: 'State', cell: (job) => <JobBadge job={job} /> },
     {
       header: 'Job',
-      grow: true,
       cell: ({ name, paused_reason }) => (
-        <>
+        <span title={paused_reason ?? undefined}>
           <Link href={jobAddress(name)}>{name}</Link>
-          {paused_reason !== null && (
-            <span className="danger-text" title={paused_reason}>
-              {' '}
-              {paused_reason}
-            </span>
-          )}
-        </>
+          {paused_reason !== null && <span className="danger-text"> needs attention</span>}
+        </span>
       ),
     },
-    { header: 'Schedule', cell: (job) => <ScheduleWords job={job} /> },
+    { header: 'Schedule', grow: true, cell: (job) => <ScheduleWords job={job} /> },
     { header: 'Next run', cell: (job) => <NextRun job={job} /> },
     { header: 'Last run', cell: ({ last_run }) => <LastRun run={last_run} /> },
     {

@@ -1,20 +1,32 @@
 import { formatAgo, formatMoment, parseTime, useSharedNow } from '../times.ts';
 
+const DAY_MS = 86_400_000;
+const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+/** What tells the day, of what is near, of this week, and beyond. */
+const NEAR = {};
+const THIS_WEEK = { weekday: 'short' } as const;
+const LATER = { day: 'numeric', month: 'short' } as const;
+
 const formats = new Map<string, Intl.DateTimeFormat | null>();
 
-function formatIn(zone: string): Intl.DateTimeFormat | null {
-  if (!formats.has(zone)) formats.set(zone, newFormat(zone));
-  return formats.get(zone)!;
+function formatIn(timeZone: string, day: typeof NEAR): Intl.DateTimeFormat | null {
+  const key = `${timeZone} ${Object.keys(day).join()}`;
+  if (!formats.has(key)) formats.set(key, newFormat({ timeZone, ...day, ...TIME }));
+  return formats.get(key)!;
 }
 
-function newFormat(timeZone: string): Intl.DateTimeFormat | null {
-  const date = { weekday: 'short', day: 'numeric', month: 'short' } as const;
+function newFormat(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat | null {
   try {
-    return new Intl.DateTimeFormat(undefined, { timeZone, ...date, hour: '2-digit', minute: '2-digit' });
+    return new Intl.DateTimeFormat(undefined, options);
   } catch {
     // A zone that this browser does not know.
     return null;
   }
+}
+
+function dayAt(atMs: number, nowMs: number): typeof NEAR {
+  const distance = Math.abs(atMs - nowMs);
+  return distance < DAY_MS ? NEAR : distance < 6 * DAY_MS ? THIS_WEEK : LATER;
 }
 
 /** A time relative to now, and absolute in a time zone; the local time on hover. */
@@ -22,7 +34,7 @@ export function ZonedTime({ at, zone }: { at: string; zone: string }) {
   const now = useSharedNow();
   const ms = parseTime(at);
   if (ms === null) return <>{at}</>;
-  const absolute = formatIn(zone)?.format(ms);
+  const absolute = formatIn(zone, dayAt(ms, now))?.format(ms);
   return (
     <time className="zoned" dateTime={at} title={`${formatMoment(ms)} here`}>
       {formatAgo(ms, now)}{' '}

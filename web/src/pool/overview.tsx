@@ -1,11 +1,11 @@
 import type { Census, Pool } from '@heddle/client';
 import { useMemo } from 'react';
-import { pool as api } from '../api/pool.ts';
+import { COUNTED_STATES, pool as api } from '../api/pool.ts';
+import type { CountedState, Counts } from '../api/pool.ts';
 import { useLive } from '../data/live.ts';
 import { Chart } from '../ui/chart.tsx';
 import type { Series } from '../ui/chart.tsx';
 import { Trouble } from '../ui/problem.tsx';
-import { OutcomeBar } from '../ui/state.tsx';
 import { Table } from '../ui/table.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago, Count } from '../ui/time.tsx';
@@ -34,7 +34,7 @@ export function Overview({ resourceClass, onClass }: OverviewProps) {
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
       <Capacity pool={pool} />
       <Obstacles pool={pool} />
-      <div className="pool-columns">
+      <div className="columns">
         {pool.census.length > 0 && (
           <Table
             label="Runners by class"
@@ -59,20 +59,35 @@ function Capacity({ pool: { census, settings, provider, backend } }: { pool: Poo
       <strong>
         {total.toLocaleString()} of at most {settings.max_runners.toLocaleString()} runners
       </strong>
-      <OutcomeBar
-        label="Capacity"
-        tally={{
-          running: sum.running,
-          claimed: sum.claimed,
-          succeeded: sum.idle,
-          creating: sum.created,
-          skipped: free,
-        }}
-      />
+      <CapacityBar counts={sum} free={free} />
       <span className="quiet">
         launched by {provider}, found by {backend}
       </span>
     </div>
+  );
+}
+
+const FILL: Readonly<Record<CountedState, string>> = {
+  running: 'fill-running',
+  claimed: 'fill-claimed',
+  idle: 'fill-succeeded',
+  created: 'fill-pending',
+};
+
+/** The runners by state, and what is left up to the limit. */
+function CapacityBar({ counts, free }: { counts: Counts; free: number }) {
+  const parts = COUNTED_STATES.filter((state) => counts[state] > 0);
+  const words = [
+    ...parts.map((state) => `${counts[state].toLocaleString()} ${STATE_LABEL[state].toLowerCase()}`),
+    `${free.toLocaleString()} more possible`,
+  ].join(', ');
+  return (
+    <span className="outcome-bar" role="img" aria-label={`Capacity: ${words}`} title={words}>
+      {parts.map((state) => (
+        <span key={state} className={`outcome-part ${FILL[state]}`} style={{ flexGrow: counts[state] }} />
+      ))}
+      <span style={{ flexGrow: free }} />
+    </span>
   );
 }
 
@@ -87,7 +102,7 @@ function columnsOf(chosen: string, onClass: (name: string) => void): readonly Co
       header: 'Class',
       grow: true,
       cell: ({ resource_class: name, usage_class }) => (
-        <>
+        <span>
           <button
             type="button"
             className="link"
@@ -97,7 +112,7 @@ function columnsOf(chosen: string, onClass: (name: string) => void): readonly Co
             {name}
           </button>{' '}
           <span className="quiet">{usage_class}</span>
-        </>
+        </span>
       ),
     },
     count(STATE_LABEL.running, ({ running }) => running),
@@ -153,7 +168,7 @@ const LINES: readonly { label: string; colour: string; read: (point: Point) => n
   { label: STATE_LABEL.running, colour: '--status-running', read: ({ running }) => running },
   { label: STATE_LABEL.claimed, colour: '--status-claimed', read: ({ claimed }) => claimed },
   { label: STATE_LABEL.idle, colour: '--status-success', read: ({ idle }) => idle },
-  { label: STATE_LABEL.created, colour: '--status-paused', read: ({ created }) => created },
+  { label: STATE_LABEL.created, colour: '--status-pending', read: ({ created }) => created },
   { label: 'Waited for', colour: '--status-failure', read: ({ waiting }) => waiting },
 ];
 

@@ -1,7 +1,7 @@
 import type { PoolRequest } from '@heddle/client';
 import { Link } from 'wouter';
 import { pool, releaseHold } from '../api/pool.ts';
-import { useLiveList } from '../data/live.ts';
+import { useLive, useLiveList } from '../data/live.ts';
 import { refreshAll } from '../data/query-client.ts';
 import { useCan } from '../data/session.ts';
 import { ConfirmButton } from '../ui/dialog.tsx';
@@ -20,11 +20,7 @@ const COMMON: readonly Column<PoolRequest>[] = [
 
 const WAITING: readonly Column<PoolRequest>[] = [
   ...COMMON,
-  {
-    header: 'Waits for',
-    grow: true,
-    cell: (request) => <span title={waitsFor(request)}>{waitsFor(request)}</span>,
-  },
+  { header: 'Waits for', grow: true, cell: (request) => <WaitsFor request={request} /> },
   { header: 'Asked', cell: ({ created_at }) => <Ago at={created_at} /> },
 ];
 
@@ -38,16 +34,26 @@ const OPERATIONS: Column<PoolRequest> = {
   cell: (request) => request.source === 'holder' && <ReleaseButton request={request} />,
 };
 
+function WaitsFor({ request }: { request: PoolRequest }) {
+  const { data } = useLive(['pool'], pool.get);
+  const { resource_class, usage_class } = request.requirements;
+  const census = data?.census.find(
+    (each) => each.resource_class === resource_class && each.usage_class === usage_class,
+  );
+  const words = waitsFor(request, census?.created ?? 0);
+  return <span title={words}>{words}</span>;
+}
+
 /** Whom the runners are for: a task, or someone who holds them. */
 export function ForWhat({ request: { source, run, attempt } }: { request: PoolRequest }) {
   if (source === 'holder') return run;
   return (
-    <>
+    <span>
       <Link href={`/tasks/${run}`} title={run}>
         task {run.slice(0, 13)}
       </Link>
       {attempt !== null && attempt > 1 && <span className="quiet"> attempt {attempt}</span>}
-    </>
+    </span>
   );
 }
 

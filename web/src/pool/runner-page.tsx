@@ -50,7 +50,7 @@ function RunnerView({ id }: { id: string }) {
       actions={can('operate') && runner.state !== 'terminated' && <RunnerActions runner={runner} />}
     >
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
-      <div className="pool-columns">
+      <div className="columns">
         <Facts runner={runner} />
         {runner.request_id !== null && <ClaimedFor requestId={runner.request_id} />}
       </div>

@@ -20,7 +20,7 @@ const MEANING: Readonly<Record<RunnerState, string>> = {
 };
 
 const GLYPH: Readonly<Record<RunnerState, State>> = {
-  created: 'creating',
+  created: 'pending',
   idle: 'succeeded',
   claimed: 'claimed',
   running: 'running',

@@ -61,9 +61,9 @@ function columnsOf(tasks: RunnerTasks): readonly Column<Runner>[] {
     {
       header: 'Class',
       cell: ({ resource_class, usage_class }) => (
-        <>
+        <span>
           {resource_class} <span className="quiet">{usage_class}</span>
-        </>
+        </span>
       ),
     },
     { header: 'Type', optional: true, cell: ({ instance_type }) => instance_type ?? <span className="quiet">–</span> },
@@ -87,9 +87,9 @@ function Doing({ runner, tasks }: { runner: Runner; tasks: RunnerTasks }) {
   return task.taskId === null ? (
     <span>held by {task.name}</span>
   ) : (
-    <>
+    <span>
       {runner.state === 'claimed' ? 'starts' : 'runs'} <Link href={`/tasks/${task.taskId}`}>{task.name}</Link>
-    </>
+    </span>
   );
 }
 

@@ -17,12 +17,20 @@ const EXHAUSTION: Readonly<Record<string, string>> = {
   uncertain: 'Not all idle runners could be checked yet.',
 };
 
-/** Describes why a request waits. */
-export function waitsFor(request: Pick<PoolRequest, 'requirements' | 'kept' | 'exhaustion' | 'reason'>): string {
+/**
+ * Describes why a request waits.
+ * @param launching runners of its class that are being launched
+ */
+export function waitsFor(
+  request: Pick<PoolRequest, 'requirements' | 'kept' | 'exhaustion' | 'reason'>,
+  launching: number,
+): string {
   const { requirements, kept, exhaustion, reason } = request;
   if (kept > 0) return `It lost runners, keeps ${kept} of ${requirements.count}, and waits for replacements.`;
   const state = exhaustion === null ? 'Just created.' : (EXHAUSTION[exhaustion] ?? exhaustion);
-  return reason === null ? state : `${state} The last launch failed: ${reason}`;
+  if (reason !== null) return `${state} The last launch failed: ${reason}`;
+  if (launching === 0) return `${state} None is being launched.`;
+  return `${state} ${launching.toLocaleString()} ${launching === 1 ? 'is' : 'are'} being launched.`;
 }
 
 /** Describes what a runner does or waits for, and what happens if that does not come; one that has ended, why. */

@@ -19,16 +19,20 @@ export interface SurfaceView {
   searched: string;
 }
 
+/** Texts that are shown in a narrow column. */
+const FEW = 3;
+
 const link = (header: string, label: (model: Model) => ReactNode, grow = false): Column<Model> => ({
   header,
   grow,
   cell: (model) => <Link href={`/surface/${model.id}`}>{label(model)}</Link>,
 });
 
-const texts = (header: string, read: (model: Model) => readonly string[]): Column<Model> => ({
+/** In a column that grows, more texts are shown. */
+const texts = (header: string, read: (model: Model) => readonly string[], grow = false): Column<Model> => ({
   header,
-  grow: true,
-  cell: (model) => <Several texts={read(model)} />,
+  grow,
+  cell: (model) => <Several texts={read(model)} {...(grow ? {} : { shown: FEW })} />,
 });
 
 const single = (header: string, member: string): Column<Model> => ({
@@ -115,7 +119,7 @@ export const VIEWS = {
       STATE,
       link('Name', ({ key, data }) => textOf(data, 'name') ?? key),
       single('Type', 'type'),
-      texts('Answers', ({ data }) => answersOf(data)),
+      texts('Answers', ({ data }) => answersOf(data), true),
       { header: 'Wildcard', cell: ({ data }) => (data['wildcard'] === true ? 'yes' : '') },
       FIRST_SEEN,
       LAST_SEEN,

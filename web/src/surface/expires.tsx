@@ -1,6 +1,12 @@
 import { parseTime, formatMoment, useSharedNow } from '../times.ts';
 import { expiryOf } from './expiry.ts';
 
+/** An absolute time, as people read it. */
+export function Moment({ at }: { at: string | null }) {
+  const ms = parseTime(at);
+  return ms === null ? at : formatMoment(ms);
+}
+
 /** When a certificate expires, in words. */
 export function Expires({ at }: { at: string | null }) {
   const now = useSharedNow();

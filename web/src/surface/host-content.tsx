@@ -1,6 +1,7 @@
 import type { Model } from '@heddle/client';
 import { Link } from 'wouter';
 import { EventList } from '../ui/event-list.tsx';
+import type { HistoryEvent } from '../ui/event-list.tsx';
 import { Section } from '../ui/page.tsx';
 import { Trouble } from '../ui/problem.tsx';
 import { Table } from '../ui/table.tsx';
@@ -11,7 +12,7 @@ import { Expires } from './expires.tsx';
 import { portOf, useHostParts } from './host-parts.ts';
 import type { HostParts } from './host-parts.ts';
 import { changesOf } from './model-changes.tsx';
-import { answersOf, textOf, textsOf } from './model-data.ts';
+import { textOf, textsOf } from './model-data.ts';
 import { ModelBadge } from './model-state.tsx';
 import { ProblemChips } from './problem-chips.tsx';
 import { tlsVersion } from './service-words.ts';
@@ -49,7 +50,7 @@ export function HostContent({ host }: { host: Model }) {
           />
         )}
       </Section>
-      <div className="surface-columns">
+      <div className="columns">
         <Section title="Names">
           <Names host={host} parts={parts} />
         </Section>
@@ -112,7 +113,7 @@ const CERTIFICATES: readonly Column<Model>[] = [
     cell: (certificate) => <Link href={`/surface/${certificate.id}`}>{subjectOf(certificate)}</Link>,
   },
   { header: 'Issuer', cell: issuerOf },
-  { header: 'Names', cell: ({ data }) => <Several texts={textsOf(data, 'subject_an')} /> },
+  { header: 'Names', cell: ({ data }) => <Several texts={textsOf(data, 'subject_an')} shown={2} /> },
   { header: 'Expiry', cell: ({ data }) => <Expires at={textOf(data, 'not_after')} /> },
   { header: 'Problems', cell: ({ data }) => <ProblemChips problems={textsOf(data, 'findings')} /> },
 ];
@@ -132,9 +133,9 @@ function Names({ host, parts: { names } }: { host: Model; parts: HostParts }) {
         ))}
       {names.map((model) => (
         <li key={model.id}>
-          <Link href={`/surface/${model.id}`}>{textOf(model.data, 'name') ?? model.key}</Link>{' '}
+          <Link href={`/surface/${model.id}`}>{nameOf(model)}</Link>{' '}
           <span className="quiet">
-            {textOf(model.data, 'type')} {answersOf(model.data).slice(0, 3).join(', ')}
+            {textOf(model.data, 'type') === 'PTR' ? 'by reverse lookup' : textOf(model.data, 'type')}
           </span>
         </li>
       ))}
@@ -142,14 +143,21 @@ function Names({ host, parts: { names } }: { host: Model; parts: HostParts }) {
   );
 }
 
-function historyOf(host: Model, { services, endpoints, certificates }: HostParts) {
-  const named = (words: string, model: Model) => <Link href={`/surface/${model.id}`}>{words}</Link>;
+/** The name that resolves to the host, or those that its address resolves to. */
+function nameOf({ key, data }: Model): string {
+  return textsOf(data, 'ptr').join(', ') || (textOf(data, 'name') ?? key);
+}
+
+/** What was there from the beginning is not listed again for each part. */
+function historyOf(host: Model, { services, endpoints, certificates }: HostParts): HistoryEvent[] {
+  const of = (part: Model, words: string): HistoryEvent[] => {
+    const link = <Link href={`/surface/${part.id}`}>{words}</Link>;
+    return changesOf(part, link).filter(({ at }) => at !== host.first_seen);
+  };
   return [
     ...changesOf(host, 'Host'),
-    ...services.flatMap((service) => changesOf(service, named(`Port ${portOf(service)}`, service))),
-    ...endpoints.flatMap((tls) => changesOf(tls, named(`TLS on port ${portOf(tls)}`, tls))),
-    ...certificates.flatMap((certificate) =>
-      changesOf(certificate, named(`Certificate ${subjectOf(certificate)}`, certificate)),
-    ),
+    ...services.flatMap((service) => of(service, `Port ${portOf(service)}`)),
+    ...endpoints.flatMap((tls) => of(tls, `TLS on port ${portOf(tls)}`)),
+    ...certificates.flatMap((certificate) => of(certificate, `Certificate ${subjectOf(certificate)}`)),
   ];
 }

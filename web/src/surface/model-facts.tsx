@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { queryOf } from '../data/filters.ts';
 import { Field, Fields } from '../ui/fields.tsx';
 import { issuerOf, Product } from './columns.tsx';
-import { Expires } from './expires.tsx';
+import { Expires, Moment } from './expires.tsx';
 import { answersOf, textOf, textsOf, valueText } from './model-data.ts';
 import { ProblemChips } from './problem-chips.tsx';
 import { bannerOf, tlsVersion } from './service-words.ts';
@@ -122,8 +122,12 @@ function CertificateFacts({ model }: { model: Model }) {
       <Field label="Subject">{textOf(data, 'subject_dn') ?? textOf(data, 'subject_cn')}</Field>
       <Field label="Issuer">{textOf(data, 'issuer_dn') ?? issuerOf(model)}</Field>
       {names.length > 0 && <Field label="Names">{names.join(', ')}</Field>}
-      <Field label="Valid from">{textOf(data, 'not_before')}</Field>
-      <Field label="Valid until">{textOf(data, 'not_after')}</Field>
+      <Field label="Valid from">
+        <Moment at={textOf(data, 'not_before')} />
+      </Field>
+      <Field label="Valid until">
+        <Moment at={textOf(data, 'not_after')} />
+      </Field>
       {keyType !== '' && <Field label="Key">{keyType} bits</Field>}
       <Field label="Signature">{textOf(data, 'signature_algorithm')}</Field>
       <Field label="Serial number">{textOf(data, 'serial')}</Field>

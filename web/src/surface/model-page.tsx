@@ -62,7 +62,7 @@ function Lead({ model }: { model: Model }) {
 
 function OtherContent({ model }: { model: Model }) {
   return (
-    <div className="surface-columns">
+    <div className="columns">
       <Section title="Details" testId="model-details">
         <ModelFacts model={model} />
       </Section>
