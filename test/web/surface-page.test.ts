@@ -133,7 +133,7 @@ test('hosts are listed with ports, names and state, filtered by state, target an
       await listed(driver, 1);
     }
     await driver.page.getByRole('searchbox', { name: 'Search' }).fill('192.');
-    await driver.page.getByText('No matching Hosts').waitFor();
+    await driver.page.getByText('No matching hosts').waitFor();
     await driver.page.getByRole('searchbox', { name: 'Search' }).fill('');
     await listed(driver, 4);
     await see('shop', [host(9, [80])], ['host']);
@@ -339,5 +339,5 @@ test('many models are paged', () =>
     await driver.button('Load more');
     await listed(driver, 120);
     await driver.button('Services');
-    await driver.page.getByText('No matching Services').waitFor();
+    await driver.page.getByText('No matching services').waitFor();
   }));

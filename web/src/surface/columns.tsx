@@ -14,6 +14,8 @@ import { Several } from './several.tsx';
 /** The table of one sort of model. */
 export interface SurfaceView {
   label: string;
+  /** What it lists, in a sentence. */
+  noun: string;
   columns: readonly Column<Model>[];
   /** What its search field finds. */
   searched: string;
@@ -90,6 +92,7 @@ export function issuerOf({ data }: Model): string {
 export const VIEWS = {
   host: {
     label: 'Hosts',
+    noun: 'hosts',
     searched: 'Address, name or port',
     columns: [
       STATE,
@@ -102,6 +105,7 @@ export const VIEWS = {
   },
   service: {
     label: 'Services',
+    noun: 'services',
     searched: 'Address, name or banner',
     columns: [
       STATE,
@@ -114,6 +118,7 @@ export const VIEWS = {
   },
   name: {
     label: 'Names',
+    noun: 'names',
     searched: 'Name or answer',
     columns: [
       STATE,
@@ -127,6 +132,7 @@ export const VIEWS = {
   },
   tls: {
     label: 'TLS',
+    noun: 'TLS endpoints',
     searched: 'Address, name or version',
     columns: [
       STATE,
@@ -140,6 +146,7 @@ export const VIEWS = {
   },
   certificate: {
     label: 'Certificates',
+    noun: 'certificates',
     searched: 'Name, issuer or SHA-256',
     columns: [
       STATE,

@@ -66,7 +66,7 @@ function SurfaceList({ name, filters }: { name: ViewName; filters: Filters }) {
         columns={view.columns}
         rowId={({ id }) => id}
         href={({ id }) => `/surface/${id}`}
-        empty={isFiltered ? <Empty title={`No matching ${view.label}`} /> : <NoModels />}
+        empty={isFiltered ? <Empty title={`No matching ${view.noun}`} /> : <NoModels />}
       />
     </NamesContext>
   );
