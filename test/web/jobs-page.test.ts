@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { HeddleClient } from '@heddle/client';
 import { newJobBench } from '@heddle/test-support/engine/schedule/fixture';
@@ -29,7 +29,7 @@ before(async () => {
 after(() => browser.close());
 
 /** The jobs live 20 hours ago, on the hour, until a test lets the hours pass. */
-beforeEach(async (context) => {
+beforeEach(async () => {
   const start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 20 * HOUR_MS;
   bench = await newJobBench(new Date(start).toISOString());
   const { database, jobs } = bench;
@@ -41,8 +41,9 @@ beforeEach(async (context) => {
   });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
   client = new HeddleClient({ baseUrl: url });
-  context.after(() => server.app.close());
 });
+
+afterEach(() => server.app.close());
 
 async function withPage(run: (driver: PageDriver) => Promise<void>, width = 1400): Promise<void> {
   const driver = await PageDriver.open(browser, url);

@@ -54,10 +54,10 @@ function JobView({ name }: { name: string }) {
       <BackfillProgress job={job} />
       <div className="columns columns-side">
         <JobHistory job={job} />
-        <aside>
+        <div>
           <NextRuns job={job} />
           <Settings job={job} />
-        </aside>
+        </div>
       </div>
     </Page>
   );
