@@ -28,6 +28,9 @@ export const jobs = {
   /** The next occurrences of a schedule that may not be stored yet. */
   preview: (cron: string, timeZone: string, signal: AbortSignal) =>
     getJson<Occurrence[]>(`/v1/occurrences${queryOf({ cron, time_zone: timeZone, count: 5 })}`, signal),
+  /** Its latest run, if it has any. */
+  lastRun: async (job: string, signal: AbortSignal) =>
+    (await getJson<JobRun[]>(`${jobPath(job)}/history?page_size=1`, signal))[0] ?? null,
   history: (job: string, state: string, page: string | null, signal: AbortSignal) =>
     pageByNumber<JobRun>(`${jobPath(job)}/history`, { state }, page, signal),
 };

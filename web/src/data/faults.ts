@@ -11,8 +11,9 @@ export interface FieldFaults<Field extends string> {
 export function faultsOf<Field extends string>(error: unknown, fields: readonly Field[]): FieldFaults<Field> {
   const byField = {} as Partial<Record<Field, string[]>>;
   if (error === null || error === undefined) return { byField, other: null };
-  if (!(error instanceof ApiError))
-    return { byField, other: error instanceof Error ? error : new Error(String(error)) };
+  if (!(error instanceof ApiError)) {
+    return { byField, other: error instanceof Error ? error : new Error('The request failed', { cause: error }) };
+  }
   const others: string[] = [];
   for (const detail of error.details) {
     const field = fields.find((name) => new RegExp(`^${name}\\b`).test(detail));

@@ -9,8 +9,7 @@ import { isBad, lookOf } from './run-state.tsx';
 
 /** Why the job is stopped, or why its last run failed or did not start; and what to do about it. */
 export function JobTrouble({ job }: { job: JobDetail }) {
-  const { data } = useLive(['job', job.id, 'last'], (signal) => jobs.history(job.id, '', null, signal));
-  const last = data?.rows[0];
+  const { data: last = null } = useLive(['job', job.id, 'last'], (signal) => jobs.lastRun(job.id, signal));
   return (
     <>
       {job.paused_reason !== null && (
@@ -22,7 +21,7 @@ export function JobTrouble({ job }: { job: JobDetail }) {
         </Note>
       )}
       {last?.state === 'Skipped' && <SkippedNote job={job} run={last} />}
-      {last !== undefined && last.state !== 'Skipped' && isBad(last.state) && <FailedNote run={last} />}
+      {last !== null && last.state !== 'Skipped' && isBad(last.state) && <FailedNote run={last} />}
     </>
   );
 }
