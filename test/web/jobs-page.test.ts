@@ -197,7 +197,7 @@ test('a job is created with its next runs shown as one types; each fault is at i
     await driver.goto('/schedules');
     await page.getByText('No jobs yet').waitFor();
     await page.getByRole('link', { name: 'New job' }).click();
-    const preview = page.getByRole('status', { name: 'Next runs of this schedule' });
+    const preview = page.getByRole('group', { name: 'Next runs of this schedule' });
     const schedule = page.getByLabel('Schedule', { exact: true });
     await schedule.fill('61 2 * * *');
     await preview.getByText(/minute: 61/).waitFor();

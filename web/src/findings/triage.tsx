@@ -105,8 +105,10 @@ function TriageForm({ findings, wanted, onCancel, onDone }: TriageFormProps) {
       }}
     >
       <p className="dialog-body">
-        {wanted === 'open' ? 'It needs attention again.' : 'Later scans still find it, and keep this status.'} The
-        comment replaces the previous one.
+        {wanted === 'open'
+          ? 'Open findings need attention.'
+          : `Later scans still find ${findings.length === 1 ? 'it' : 'them'}, and keep this status.`}{' '}
+        The comment replaces the previous one.
       </p>
       <FormField label="Comment" hint="For other users; optional.">
         {(control) => (

@@ -88,7 +88,9 @@ function BackfillForm({ job, onDone }: { job: JobDetail; onDone: () => void }) {
         ))}
       </div>
       <p role="status" className="backfill-plan">
-        <PlanText occurrences={count === undefined ? null : plan.data!} isComplete={rangeOf(range) !== null} />
+        {plan.error === null && (
+          <PlanText occurrences={count === undefined ? null : plan.data!} isComplete={rangeOf(range) !== null} />
+        )}
       </p>
       {other !== null && <ProblemBox error={other} />}
       <div className="dialog-actions">

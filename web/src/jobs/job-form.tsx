@@ -17,7 +17,9 @@ import { CATCH_UP_LABEL, OVERLAP_LABEL } from './schedule.tsx';
 import { SchedulePreview } from './schedule-preview.tsx';
 
 /** Creates a job, or changes the one given. */
-export function JobForm({ job = null }: { job?: JobDetail | null }) {
+export function JobForm({ job: current = null }: { job?: JobDetail | null }) {
+  // What others change meanwhile is no change of this form.
+  const [job] = useState(current);
   const [draft, setDraft] = useState(() => draftOf(job));
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);

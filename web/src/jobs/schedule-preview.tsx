@@ -2,6 +2,7 @@ import { jobs } from '../api/jobs.ts';
 import { faultsOf } from '../data/faults.ts';
 import { useLive } from '../data/live.ts';
 import { useSettled } from '../data/settled.ts';
+import { Faults } from '../ui/form.tsx';
 import { cronInWords } from './cron-words.ts';
 import { ZonedTime } from './zoned-time.tsx';
 
@@ -15,12 +16,12 @@ export function SchedulePreview({ cron, timeZone }: { cron: string; timeZone: st
     { every: false, enabled: expression !== '' },
   );
   return (
-    <div className="schedule-preview" role="status" aria-label="Next runs of this schedule">
+    <div className="schedule-preview" role="group" aria-label="Next runs of this schedule">
       {expression === '' && <p className="quiet">The next five runs are shown here as you type a schedule.</p>}
-      {expression !== '' && error !== null && <Faults error={error} />}
+      {expression !== '' && error !== null && <ScheduleFaults error={error} />}
       {expression !== '' && error === null && data !== undefined && (
         <>
-          <p>
+          <p role="status">
             <strong>{cronInWords(expression) ?? 'Next runs'}</strong>
           </p>
           <ol className="next-runs">
@@ -36,14 +37,8 @@ export function SchedulePreview({ cron, timeZone }: { cron: string; timeZone: st
   );
 }
 
-function Faults({ error }: { error: unknown }) {
+function ScheduleFaults({ error }: { error: unknown }) {
   const { byField, other } = faultsOf(error, ['cron', 'time_zone']);
   const faults = [...(byField.cron ?? []), ...(byField.time_zone ?? []), ...(other === null ? [] : [other.message])];
-  return (
-    <ul className="form-faults">
-      {faults.map((fault) => (
-        <li key={fault}>{fault}</li>
-      ))}
-    </ul>
-  );
+  return <Faults role="status" faults={faults} />;
 }

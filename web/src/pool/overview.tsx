@@ -139,7 +139,7 @@ function Obstacles({ pool: { obstacles, parts } }: { pool: Pool }) {
   const failed = parts.filter(({ error }) => error !== null);
   if (obstacles.length + failed.length === 0) return null;
   return (
-    <div className="banner" role="status">
+    <div className="banner" role="note" aria-label="What holds back launches">
       {obstacles.map(({ requirements, reason, retry_at }) => {
         const subject = requirements === null ? 'Launches' : `Launches of ${requirements.resource_class}`;
         return (

@@ -27,11 +27,7 @@ export function FormField({ label, hint, faults = [], children }: FormFieldProps
       <label htmlFor={id}>{label}</label>
       {children({ id, 'aria-invalid': isInvalid, 'aria-describedby': describedBy })}
       {isInvalid ? (
-        <ul className="form-faults" id={describedBy} role="alert">
-          {faults.map((fault) => (
-            <li key={fault}>{fault}</li>
-          ))}
-        </ul>
+        <Faults id={describedBy} role="alert" faults={faults} />
       ) : (
         hint !== undefined && (
           <p className="form-hint" id={describedBy}>
@@ -39,6 +35,26 @@ export function FormField({ label, hint, faults = [], children }: FormFieldProps
           </p>
         )
       )}
+    </div>
+  );
+}
+
+interface FaultsProps {
+  id?: string | undefined;
+  /** `alert`: after someone has sent the form; `status`: while they type. */
+  role: 'alert' | 'status';
+  faults: readonly string[];
+}
+
+/** What is wrong, one line each. */
+export function Faults({ id, role, faults }: FaultsProps) {
+  return (
+    <div id={id} role={role} className="form-faults">
+      <ul>
+        {faults.map((fault) => (
+          <li key={fault}>{fault}</li>
+        ))}
+      </ul>
     </div>
   );
 }
