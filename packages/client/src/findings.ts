@@ -1,4 +1,4 @@
-import type { BulkTriageResultDto, FindingChangeDto, FindingDto, ScanTargetDto } from './wire-types.ts';
+import type { BulkResultDto, FindingChangeDto, FindingDto, ScanTargetDto } from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
 export interface FindingListFilter {
@@ -53,7 +53,7 @@ export class FindingsClient {
   }
 
   /** Triages at most 1,000 findings; returns which changed, and why the others did not. */
-  changeMany(ids: readonly string[], change: FindingChangeDto): Promise<BulkTriageResultDto> {
+  changeMany(ids: readonly string[], change: FindingChangeDto): Promise<BulkResultDto> {
     return this.#transport.json('POST', '/v1/findings/bulk', { body: { ...change, ids } });
   }
 

@@ -480,16 +480,6 @@ export interface BulkTriageDto {
   ids: string[];
 }
 
-export interface BulkTriageResultDto {
-  changed: string[];
-  unchanged: {
-    /** A finding. */
-    id: string;
-    /** Why it was not changed. */
-    reason: string;
-  }[];
-}
-
 export interface FindingChangeDto {
   /** Triage status; scans do not change it. */
   triage: TriageStateWire;
@@ -1229,7 +1219,7 @@ export interface BulkOperationDto {
 export interface BulkResultDto {
   changed: string[];
   unchanged: {
-    /** A task. */
+    /** Another one. */
     id: string;
     /** Why it was not changed. */
     reason: string;

@@ -1,7 +1,7 @@
 /** The types of requests and responses, by the names that programs use. */
 export type {
   BackfillResultDto as BackfillResult,
-  BulkTriageResultDto as BulkTriageResult,
+  BulkResultDto as BulkResult,
   CalendarEntryDto as CalendarEntry,
   BasicTaskDto as BasicTask,
   BatchChangeDto as BatchChange,

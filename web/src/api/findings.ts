@@ -1,4 +1,4 @@
-import type { BulkTriageResult, Finding, ScanTarget } from '@heddle/client';
+import type { BulkResult, Finding, ScanTarget } from '@heddle/client';
 import { getJson, segment } from './client.ts';
 import { pageAfter } from './paging.ts';
 import { sendJson } from './tasks.ts';
@@ -21,7 +21,7 @@ export async function triageFindings(
   ids: readonly string[],
   triage: TriageState,
   comment: string,
-): Promise<BulkTriageResult> {
+): Promise<BulkResult> {
   const body = { ids, triage, ...(comment === '' ? {} : { comment }) };
-  return (await (await sendJson('POST', '/v1/findings/bulk', body)).json()) as BulkTriageResult;
+  return (await (await sendJson('POST', '/v1/findings/bulk', body)).json()) as BulkResult;
 }

@@ -5,7 +5,7 @@ import type { TriageState } from '../api/findings.ts';
 import { refreshAll } from '../data/query-client.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { FormField } from '../ui/form.tsx';
+import { FormField } from '../ui/form-field.tsx';
 import { ProblemBox } from '../ui/problem.tsx';
 import { notify } from '../ui/toast.tsx';
 import { TRIAGE_LABEL, TRIAGE_VERB } from './finding-state.tsx';

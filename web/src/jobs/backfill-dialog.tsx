@@ -3,14 +3,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { planBackfill, startBackfill } from '../api/jobs.ts';
 import type { BackfillRange } from '../api/jobs.ts';
-import { faultsOf } from '../data/faults.ts';
+import { faultsOf } from '../data/field-faults.ts';
 import { useFilters } from '../data/filters.ts';
 import { refreshAll } from '../data/query-client.ts';
 import { useSettled } from '../data/settled.ts';
 import { formatMoment } from '../times.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { FormField } from '../ui/form.tsx';
+import { FormField } from '../ui/form-field.tsx';
 import { ProblemBox } from '../ui/problem.tsx';
 import { notify } from '../ui/toast.tsx';
 

@@ -1,8 +1,8 @@
 import { jobs } from '../api/jobs.ts';
-import { faultsOf } from '../data/faults.ts';
+import { faultsOf } from '../data/field-faults.ts';
 import { useLive } from '../data/live.ts';
 import { useSettled } from '../data/settled.ts';
-import { Faults } from '../ui/form.tsx';
+import { Faults } from '../ui/form-field.tsx';
 import { cronInWords } from './cron-words.ts';
 import { ZonedTime } from './zoned-time.tsx';
 

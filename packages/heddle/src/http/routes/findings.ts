@@ -3,9 +3,9 @@ import { Type } from 'typebox';
 import { HeddleError, unknownCursor } from '@heddle/base/errors';
 import { TARGET_CHARACTERS_MAX, type TrackedFinding } from '@heddle/core/domain/finding';
 import { Uuid } from '../wire/basics.ts';
+import { BulkResultDto } from '../wire/operation.ts';
 import {
   BulkTriageDto,
-  BulkTriageResultDto,
   FindingChangeDto,
   FindingDto,
   FindingStateWire,
@@ -14,11 +14,11 @@ import {
   scanTargetToWire,
   TriageStateWire,
 } from '../wire/finding.ts';
-import { auditedObjects, distinctIds } from './bulk.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { timeFilter, timeOf, textFilter } from './filters.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
+import { auditedObject } from './task-operations.ts';
 
 const PATH_CHARACTERS_MAX = 4096;
 const RULE_CHARACTERS_MAX = 200;
@@ -163,7 +163,7 @@ function bulkRoute(app: App, { findings }: RouteContext): void {
           'One transition of a set: findings that do not exist, or are triaged so already, do not affect the others.',
         tag: 'Findings',
         scope: 'operate',
-        answers: { 200: { description: 'What was changed, and why the rest was not.', schema: BulkTriageResultDto } },
+        answers: { 200: { description: 'What was changed, and why the rest was not.', schema: BulkResultDto } },
         problems: [413, 415],
       }),
       querystring: NoQuery,
@@ -171,7 +171,7 @@ function bulkRoute(app: App, { findings }: RouteContext): void {
     },
     handler: async (request) => {
       const { triage, comment } = request.body;
-      const ids = distinctIds(request.body.ids);
+      const ids = [...new Set(request.body.ids.map((id) => id.toLowerCase()))];
       const change = { state: triage, comment: comment ?? null, by: request.heddle.tokenName };
       const found = new Map((await findings.triage(ids, change)).map((outcome) => [outcome.id, outcome.changed]));
       const changed = ids.filter((id) => found.get(id) === true);
@@ -181,7 +181,7 @@ function bulkRoute(app: App, { findings }: RouteContext): void {
           id,
           reason: found.has(id) ? `It is ${triage} already, with this comment` : 'No such finding',
         }));
-      request.heddle.created = auditedObjects(triage, 'findings', changed, ids.length);
+      request.heddle.created = auditedObject(triage, changed, `${ids.length} findings`);
       return { changed, unchanged };
     },
   });

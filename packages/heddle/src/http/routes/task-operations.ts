@@ -11,11 +11,13 @@ import { requireCommandScope } from '../submit/check-commands.ts';
 import { BulkOperationDto, BulkResultDto, RetryTaskDto } from '../wire/operation.ts';
 import { restoredInput } from '../wire/shown-input.ts';
 import { TaskDto, taskToWire } from '../wire/task.ts';
-import { auditedObjects, distinctIds } from './bulk.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { idOf, NoQuery, TaskParameters } from './parameters.ts';
 import { rejectionOf, requireTask } from './transitions.ts';
+
+/** Ids that an entry of the audit log holds. */
+const AUDITED_IDS_MAX = 10;
 
 /** Routes that retry a task, and that change many tasks at once. */
 export function taskOperationRoutes(app: App, context: RouteContext): void {
@@ -118,7 +120,7 @@ function bulkRoute(app: App, { engine }: RouteContext): void {
     },
     handler: async (request) => {
       const { operation } = request.body;
-      const ids = distinctIds(request.body.ids);
+      const ids = [...new Set(request.body.ids.map((id) => id.toLowerCase()))];
       const { wanted, run } = BULK[operation];
       const changed: string[] = [];
       const unchanged: BulkResultDto['unchanged'] = [];
@@ -128,8 +130,15 @@ function bulkRoute(app: App, { engine }: RouteContext): void {
         if (rejection === null) changed.push(id);
         else unchanged.push({ id, reason: rejection.message });
       }
-      request.heddle.created = auditedObjects(operation, 'tasks', changed, ids.length);
+      request.heddle.created = auditedObject(operation, changed, `${ids.length} tasks`);
       return { changed, unchanged };
     },
   });
+}
+
+/** @param asked how many of what */
+export function auditedObject(operation: string, changed: readonly string[], asked: string): string {
+  const more = changed.length - AUDITED_IDS_MAX;
+  const ids = changed.slice(0, AUDITED_IDS_MAX).join(' ');
+  return `${operation}: ${changed.length} of ${asked} ${ids}${more > 0 ? ` and ${more} more` : ''}`.trimEnd();
 }

@@ -9,7 +9,7 @@ import {
   type TrackedFinding,
 } from '@heddle/core/domain/finding';
 import { isoTime, isoTimeOrNull, nullable, oneOf, Timestamp, Uuid } from './basics.ts';
-import { BULK_MAX, bulkResult } from './operation.ts';
+import { BulkOperationDto } from './operation.ts';
 
 const Many = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -82,13 +82,10 @@ export const FindingChangeDto = Type.Object(change, { additionalProperties: fals
 export type FindingChangeDto = Static<typeof FindingChangeDto>;
 
 export const BulkTriageDto = Type.Object(
-  { ...change, ids: Type.Array(Uuid('A finding.'), { minItems: 1, maxItems: BULK_MAX }) },
+  { ...change, ids: BulkOperationDto.properties.ids },
   { additionalProperties: false, title: 'BulkTriage' },
 );
 export type BulkTriageDto = Static<typeof BulkTriageDto>;
-
-export const BulkTriageResultDto = bulkResult('finding', 'BulkTriageResult');
-export type BulkTriageResultDto = Static<typeof BulkTriageResultDto>;
 
 const counts = {
   new: Many('New in this run.'),

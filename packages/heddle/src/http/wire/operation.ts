@@ -18,29 +18,28 @@ export const RetryTaskDto = Type.Object(
 );
 export type RetryTaskDto = Static<typeof RetryTaskDto>;
 
-/** Maximum number of ids of one bulk call. */
-export const BULK_MAX = 1000;
+const BULK_IDS_MAX = 1000;
 
+/** Of tasks, or of runs. */
 export const BulkOperationDto = Type.Object(
   {
     operation: oneOf(['cancel', 'pause', 'resume', 'retry']),
-    ids: Type.Array(Uuid('A task.'), { minItems: 1, maxItems: BULK_MAX }),
+    ids: Type.Array(Uuid('One that is to change.'), { minItems: 1, maxItems: BULK_IDS_MAX }),
   },
   { ...closed, title: 'BulkOperation' },
 );
 export type BulkOperationDto = Static<typeof BulkOperationDto>;
 
-/** @param object such as `task` */
-export function bulkResult(object: string, title: string) {
-  const reason = Type.String({ description: 'Why it was not changed.' });
-  return Type.Object(
-    {
-      changed: Type.Array(Uuid(`A ${object} that this call changed.`)),
-      unchanged: Type.Array(Type.Object({ id: Uuid(`A ${object}.`), reason }, closed)),
-    },
-    { ...closed, title },
-  );
-}
-
-export const BulkResultDto = bulkResult('task', 'BulkResult');
+export const BulkResultDto = Type.Object(
+  {
+    changed: Type.Array(Uuid('One that this call changed.')),
+    unchanged: Type.Array(
+      Type.Object(
+        { id: Uuid('Another one.'), reason: Type.String({ description: 'Why it was not changed.' }) },
+        closed,
+      ),
+    ),
+  },
+  { ...closed, title: 'BulkResult' },
+);
 export type BulkResultDto = Static<typeof BulkResultDto>;
