@@ -104,7 +104,10 @@ async function startWorker(): Promise<HeddleProcess> {
 
 describe('within three clicks of Home', { concurrency: false }, () => {
   test('a misspelled kind is named, with what was meant, and the task can be canceled', async () => {
-    await send('POST', '/v1/workflows', { name: 'greetings', root: { mode: 'sequential', children: [{ id: 'greet', kind: 'Comand' }] } });
+    await send('POST', '/v1/workflows', {
+      name: 'greetings',
+      root: { mode: 'sequential', children: [{ id: 'greet', kind: 'Comand' }] },
+    });
     const item = await attention(/no worker runs the kind "Comand"/);
     assert.match(await item.innerText(), /with the kind "Command"/);
     await click(item.getByRole('link'));
