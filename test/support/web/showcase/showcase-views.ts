@@ -1,5 +1,6 @@
 /** Every view of the console, as the showcase fills it. */
 import type { Page } from 'playwright-core';
+import { eventually } from '@heddle/test-support/eventually';
 import type { ShownIds } from './showcase.ts';
 
 export interface View {
@@ -53,6 +54,7 @@ export function viewsOf({ failedBatch, failedTask, workflow, wideBatch }: ShownI
 export async function openView(page: Page, url: string, { path, arrange }: View): Promise<void> {
   await page.goto(`${url}${path}`);
   await page.locator('main h1, main .run-head, main h2').first().waitFor();
-  await page.waitForFunction(`document.querySelector('.loading') === null`);
+  const loading = page.locator('.loading');
+  await eventually(async () => (await loading.count()) === 0, `${path} has loaded`, 60_000);
   await arrange?.(page);
 }
