@@ -11,8 +11,8 @@ import { RunHead } from './run-head.tsx';
 import { RunTasks } from './run-tasks.tsx';
 import { TimelineView } from './timeline-view.tsx';
 
-const DagPage = lazy(async () => ({ default: (await import('../dag/dag-page.tsx')).DagPage }));
-const WorkflowPage = lazy(async () => ({ default: (await import('../workflows/workflow-page.tsx')).WorkflowPage }));
+const BatchView = lazy(async () => ({ default: (await import('../dag/batch-view.tsx')).BatchView }));
+const WorkflowView = lazy(async () => ({ default: (await import('../workflows/workflow-view.tsx')).WorkflowView }));
 
 /** One run: its graph or tree, its timeline, its tasks. */
 export function RunPage() {
@@ -42,13 +42,13 @@ function RunView({ id }: { id: string }) {
     );
   }
   return (
-    <main id="content" className="run-view" tabIndex={-1}>
+    <main id="content" className="run-view" data-view={view || 'graph'} tabIndex={-1}>
       <RunHead run={run} />
       {view === 'timeline' && <TimelineView id={id} />}
       {view === 'tasks' && <RunTasks run={run} />}
       {view !== 'timeline' && view !== 'tasks' && (
         <Suspense fallback={<p className="quiet loading">Loading…</p>}>
-          {run.type === 'workflow' ? <WorkflowPage workflowId={id} /> : <DagPage batchId={id} />}
+          {run.type === 'workflow' ? <WorkflowView run={run} /> : <BatchView run={run} />}
         </Suspense>
       )}
     </main>

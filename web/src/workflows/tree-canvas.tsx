@@ -1,4 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
+import { ZoomButtons } from '../live/zoom-buttons.tsx';
+import type { State } from '../ui/state.ts';
 import { TreeItem } from './tree-item.tsx';
 import { useDrawn, useFocus, useSelected, useTree } from './tree-context.ts';
 import { DRAWN_MAX } from './tree-view.ts';
@@ -52,17 +54,13 @@ export function TreeCanvas() {
           {DRAWN_MAX.toLocaleString()} nodes are drawn, the maximum. Close a group, or focus one.
         </p>
       )}
-      <div className="zoom-buttons" role="group" aria-label="View">
-        <button type="button" title="Larger (+)" aria-label="Zoom in" onClick={() => zoomBy(1)}>
-          +
-        </button>
-        <button type="button" title="Smaller (−)" aria-label="Zoom out" onClick={() => zoomBy(-1)}>
-          −
-        </button>
-        <button type="button" title="Reset zoom" onClick={() => setZoom(ZOOM_NORMAL)}>
-          100 %
-        </button>
-      </div>
+      <ZoomButtons
+        onIn={() => zoomBy(1)}
+        onOut={() => zoomBy(-1)}
+        onReset={() => setZoom(ZOOM_NORMAL)}
+        reset="100 %"
+        resetTitle="Reset zoom"
+      />
     </section>
   );
 }
@@ -89,7 +87,7 @@ const ACTIONS: Record<string, (view: TreeView, id: string, button: HTMLElement) 
   previous: (view, id) => view.turnPage(id, -1),
   next: (view, id) => view.turnPage(id, 1),
   last: (view, id) => view.turnPage(id, Infinity),
-  filter: (view, id, button) => view.setFilter(id, button.dataset['state']!),
+  filter: (view, id, button) => view.setFilter(id, button.dataset['state'] as State),
 };
 
 /** Returns whether the key was handled, following the ARIA practices for trees. */

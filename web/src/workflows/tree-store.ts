@@ -1,7 +1,7 @@
 import type { ChildrenPage, TreeNode as WireNode, Workflow, WorkflowChange, WorkflowTree } from '@heddle/client';
-import { isEnd } from './node-state.ts';
-import { emptyTally, sameTally, tallyTree } from './tally.ts';
-import type { Tally } from './tally.ts';
+import { STATE } from '../ui/state.ts';
+import type { Tally } from '../ui/state.ts';
+import { sameTally, tallyTree } from './tally.ts';
 import { nodeOf, sameNode } from './tree-node.ts';
 import type { ContainerNode, TreeNode } from './tree-node.ts';
 
@@ -42,7 +42,7 @@ export class TreeStore {
 
   /** Whether the workflow has ended. */
   get finished(): boolean {
-    return this.root !== null && isEnd(this.root.state);
+    return this.root !== null && STATE[this.root.state].ended;
   }
 
   /** Tasks below a container by state, as far as they are loaded; replaced when it changes. */
@@ -191,6 +191,6 @@ export class TreeStore {
   }
 }
 
-const EMPTY: Tally = emptyTally();
+const EMPTY: Tally = {};
 const NONE: readonly string[] = [];
 const NO_IDS: ReadonlySet<string> = new Set();
