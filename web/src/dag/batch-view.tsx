@@ -21,6 +21,9 @@ import { matchesQuery } from './task-filter.ts';
 import { TaskStore } from './task-store.ts';
 import type { TaskView } from './task-store.ts';
 
+// Its script is loaded while the run is read.
+prepareLayout();
+
 interface Model {
   store: TaskStore;
   folded: FoldedGraph;
@@ -37,7 +40,6 @@ export function BatchView({ run }: { run: Run }) {
   const [model] = useState(() => modelOf(run.id));
   const { store, feed } = model;
   useEffect(() => {
-    prepareLayout();
     feed.start();
     return () => feed.stop();
   }, [feed]);

@@ -1,4 +1,3 @@
-import { Suspense, lazy } from 'react';
 import { useParams } from 'wouter';
 import { ApiError } from '../api/client.ts';
 import { getRun } from '../api/runs.ts';
@@ -7,12 +6,11 @@ import { useLive } from '../data/live.ts';
 import { LinkButton } from '../ui/button.tsx';
 import { Page } from '../ui/page.tsx';
 import { Trouble } from '../ui/problem.tsx';
+import { BatchView } from '../dag/batch-view.tsx';
+import { WorkflowView } from '../workflows/workflow-view.tsx';
 import { RunHead } from './run-head.tsx';
 import { RunTasks } from './run-tasks.tsx';
 import { TimelineView } from './timeline-view.tsx';
-
-const BatchView = lazy(async () => ({ default: (await import('../dag/batch-view.tsx')).BatchView }));
-const WorkflowView = lazy(async () => ({ default: (await import('../workflows/workflow-view.tsx')).WorkflowView }));
 
 /** One run: its graph or tree, its timeline, its tasks. */
 export function RunPage() {
@@ -46,11 +44,9 @@ function RunView({ id }: { id: string }) {
       <RunHead run={run} />
       {view === 'timeline' && <TimelineView id={id} />}
       {view === 'tasks' && <RunTasks run={run} />}
-      {view !== 'timeline' && view !== 'tasks' && (
-        <Suspense fallback={<p className="quiet loading">Loading…</p>}>
-          {run.type === 'workflow' ? <WorkflowView run={run} /> : <BatchView run={run} />}
-        </Suspense>
-      )}
+      {view !== 'timeline' &&
+        view !== 'tasks' &&
+        (run.type === 'workflow' ? <WorkflowView run={run} /> : <BatchView run={run} />)}
     </main>
   );
 }

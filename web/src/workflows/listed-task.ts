@@ -44,6 +44,15 @@ interface Found {
   tasks: ListedTask[];
 }
 
+/** The loaded tasks that match the search and the states. */
+export function* knownTasks(store: TreeStore, query: string, shown: ReadonlySet<State>): Generator<ListedTask> {
+  for (const node of store.nodes.values()) {
+    if (node.type !== 'task' || (shown.size > 0 && !shown.has(node.state))) continue;
+    const task = { ...node, name: node.label };
+    if (query.trim() === '' || matchesQuery(task, query)) yield task;
+  }
+}
+
 /**
  * Tasks that match the search and the states (none: all of them). Known ones are found here; if only part of the tree
  * is loaded, the server is queried too.
@@ -54,16 +63,8 @@ export function useListedTasks(
   query: string,
   shown: ReadonlySet<State>,
 ): { tasks: readonly ListedTask[]; isSearching: boolean } {
-  const known = useMemo(() => {
-    const tasks: ListedTask[] = [];
-    for (const node of store.nodes.values()) {
-      if (node.type !== 'task' || (shown.size > 0 && !shown.has(node.state))) continue;
-      const task = { ...node, name: node.label };
-      if (query.trim() === '' || matchesQuery(task, query)) tasks.push(task);
-    }
-    return tasks;
-    // The store changes in place; its version represents its content.
-  }, [store, version, query, shown]);
+  // The store changes in place; its version represents its content.
+  const known = useMemo(() => [...knownTasks(store, query, shown)], [store, version, query, shown]);
   const [found, setFound] = useState<Found>({ key: '', tasks: [] });
   const ask = store.truncated && (query.trim() !== '' || shown.size > 0);
   const statuses = [...new Set([...shown].map((state) => LISTED_AS[state]))];

@@ -10,7 +10,7 @@ import { useSelection } from '../live/use-selection.ts';
 import type { State } from '../ui/state.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import { ContainerPanel } from './container-panel.tsx';
-import { useListedTasks } from './listed-task.ts';
+import { knownTasks, useListedTasks } from './listed-task.ts';
 import { TaskPlace } from './node-place.tsx';
 import { TreeCanvas } from './tree-canvas.tsx';
 import { TreeContext, useSelected, useStoreVersion, useTree, useTreeNode } from './tree-context.ts';
@@ -66,7 +66,8 @@ function Workbench({ model: { store, view }, feed }: { model: TreeModel; feed: L
         query={query}
         onQuery={(next) => find(() => setQuery(next))}
         onEnter={() => {
-          if (tasks[0] !== undefined) open(tasks[0].id);
+          const [first] = [...knownTasks(store, query, shown), ...tasks];
+          if (first !== undefined) open(first.id);
         }}
       />
       <Breadcrumbs />
