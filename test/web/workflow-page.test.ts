@@ -69,7 +69,7 @@ function named(workflow: FixtureWorkflow, name: string): string {
 
 async function openTree(driver: PageDriver, workflow: FixtureWorkflow): Promise<void> {
   api.workflows.set(workflow.id, workflow);
-  await driver.goto(`/view?workflow=${workflow.id}`);
+  await driver.goto(`/runs/${workflow.id}`);
   await driver.page.getByTestId('signal').getByText('Live').waitFor();
 }
 
@@ -115,7 +115,7 @@ test('a change repaints its node and the counts around it, and renders nothing e
     await openTree(driver, scan);
     const running = named(scan, 'Scan 10.0.9.0/24');
     const colour = (): Promise<string> =>
-      driver.read(`getComputedStyle(document.querySelector('[data-id="${running}"] .mark')).backgroundColor`);
+      driver.read(`getComputedStyle(document.querySelector('[data-id="${running}"] .glyph rect')).fill`);
     const before = await colour();
     await driver.read(`(() => {
       window.__changed = new Set();
@@ -164,7 +164,7 @@ test('100,000 parallel tasks are a group with its counts, opened page by page', 
     assert.equal(await itemCount(driver), 104);
     await driver.button('Previous page');
     await driver.page.getByRole('treeitem', { name: /^Part 99900,/ }).waitFor();
-    api.change(wide.id, named(wide, 'Part 99900'), { state: 'Running' });
+    api.change(wide.id, named(wide, 'Part 99900'), { state: 'Running', status: 'Running' });
     await driver.page.getByRole('treeitem', { name: /^Part 99900, Running/ }).waitFor();
     console.log(`# ${WIDE_COUNT} tasks: shown in ${Math.round(shownMs)} ms`);
   }));
@@ -249,13 +249,16 @@ test('a click shows a node: what it waits for, its position, its input and its r
     await node(driver, named(scan, 'Put it together')).click();
     assert.equal(await driver.text('task-name'), 'Put it together');
     await details.getByText('preceded in its sequence by workers').waitFor();
+    assert.match(driver.page.url(), new RegExp(named(scan, 'Put it together')), 'the address names it');
     await details.getByRole('button', { name: 'tcp' }).click();
     assert.equal(await driver.text('task-name'), 'tcp');
     await node(driver, named(scan, 'Scan 10.0.3.0/24')).click();
     await details.getByText('503 after 3 tries: <b>overloaded</b>').waitFor();
     await details.getByText('any failure lets its sequence continue').waitFor();
     await node(driver, named(scan, 'Read the inventory')).click();
+    await driver.tab('Result');
     await details.getByTestId('result').getByText('3584').waitFor();
+    await driver.tab('Input');
     await details.getByTestId('metadata').getByText('place').waitFor();
     await head(driver, named(scan, 'names')).click();
     await details.getByText('waits for "Plan the names" to end').waitFor();
@@ -276,19 +279,20 @@ test('the states filter tasks, and a row leads to its place in the tree', () =>
 test('operations on the workflow ask for confirmation, send their requests, and show a rejection', () =>
   withPage(async (driver) => {
     await openTree(driver, scan);
+    const dialog = driver.page.getByRole('dialog');
     await driver.button('Pause');
-    await driver.page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
     await driver.button('Pause');
     await driver.button('Pause workflow');
-    await driver.page.locator('.summary').getByText('paused').waitFor();
+    await driver.page.locator('.run-head').getByText('Paused').waitFor();
     await driver.button('Resume');
     await driver.button('Resume workflow');
     await driver.page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     server.refusal = { status: 409, error: 'The workflow is not in a state that allows this', details: [] };
     await driver.button('Cancel');
     await driver.button('Cancel workflow');
-    await driver.page.getByRole('alert').getByText('not in a state that allows this').waitFor();
-    await driver.button('Cancel');
+    await dialog.getByRole('alert').getByText('not in a state that allows this').waitFor();
     await driver.button('Cancel workflow');
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
     await driver.button('Retry');
@@ -304,13 +308,14 @@ test('operations on the workflow ask for confirmation, send their requests, and 
     ]);
   }));
 
-test('an unknown id explains what to do', () =>
+test('an unknown id is explained, and addresses of earlier versions lead to a run', () =>
   withPage(async (driver) => {
-    api.clear();
     await driver.goto(`/view?workflow=${scan.id}`);
-    await driver.page.getByRole('heading', { name: 'No such workflow' }).waitFor();
-    await driver.goto('/view?workflow=nonsense');
-    await driver.page.getByRole('heading', { name: 'Invalid workflow ID' }).waitFor();
+    await driver.page.waitForURL(`**/runs/${scan.id}`);
+    await node(driver, scan.id).waitFor();
+    api.clear();
+    await driver.goto(`/runs/${scan.id}`);
+    await driver.page.getByRole('heading', { name: 'No such run' }).waitFor();
   }));
 
 test('names and reasons are text, never markup; a lost connection is reported and caught up', () =>
@@ -328,7 +333,7 @@ test('names and reasons are text, never markup; a lost connection is reported an
     await server.start();
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     await eventually('it is repainted', async () =>
-      (await node(driver, task.id).getAttribute('class'))?.includes('s-failure') === true ? true : undefined,
+      (await node(driver, task.id).getAttribute('class'))?.includes('s-failed') === true ? true : undefined,
     );
     assert.equal(await driver.read('window.__attacked'), undefined);
     assert.equal(await driver.page.locator('#root img:not([alt=""])').count(), 0);

@@ -21,9 +21,6 @@ import { matchesQuery } from './task-filter.ts';
 import { TaskStore } from './task-store.ts';
 import type { TaskView } from './task-store.ts';
 
-// Its script is loaded while the run is read.
-prepareLayout();
-
 interface Model {
   store: TaskStore;
   folded: FoldedGraph;
@@ -31,6 +28,8 @@ interface Model {
 }
 
 function modelOf(batchId: string): Model {
+  // Its script is loaded while the tasks are read.
+  prepareLayout();
   const store = new TaskStore();
   return { store, folded: new FoldedGraph(store), feed: new LiveFeed(new DagSource(batchId, store)) };
 }

@@ -42,7 +42,7 @@ function RunView({ id }: { id: string }) {
   return (
     <main id="content" className="run-view" data-view={view || 'graph'} tabIndex={-1}>
       <RunHead run={run} />
-      {view === 'timeline' && <TimelineView id={id} />}
+      {view === 'timeline' && <TimelineView run={run} />}
       {view === 'tasks' && <RunTasks run={run} />}
       {view !== 'timeline' &&
         view !== 'tasks' &&

@@ -74,6 +74,24 @@ export function stateOf(word: string | null | undefined): State {
   return WIRE[word ?? ''] ?? 'waiting';
 }
 
+/** The words for the outcomes of attempts. */
+const OUTCOME: Readonly<Record<string, State>> = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  timed_out: 'timeout',
+  partially_failed: 'partial',
+  canceled: 'canceled',
+  disabled: 'skipped',
+  lost: 'failed',
+  released: 'skipped',
+  undelivered: 'failed',
+};
+
+/** The state that stands for the outcome of an attempt; of one that has not ended `running`. */
+export function stateOfOutcome(outcome: string | null): State {
+  return OUTCOME[outcome ?? ''] ?? 'running';
+}
+
 /** The state of a task of a workflow, of which the API tells its outcome and, until then, what it waits for. */
 export function stateOfTreeTask({ state, status }: { state: string; status: string }): State {
   if (status === 'Canceled' && state === 'Failed') return 'canceled';
