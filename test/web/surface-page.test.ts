@@ -32,7 +32,13 @@ before(async () => {
   const { engine, database } = bench;
   models = modelsOf(database);
   const runs = createRuns(database);
-  server = await createTestServer({ engine, database, runs, models, config: { pageDirectory: join(ROOT, 'web/dist') } });
+  server = await createTestServer({
+    engine,
+    database,
+    runs,
+    models,
+    config: { pageDirectory: join(ROOT, 'web/dist') },
+  });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
   browser = await launchBrowser();
 });

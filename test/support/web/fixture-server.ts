@@ -209,7 +209,13 @@ export class FixtureServer {
     }
     const params = { url: 'http://127.0.0.1:9/hash', verb: 'Post', body: { path: '/src' } };
     const attempt = task.started_at === null ? 0 : 1;
-    sendJson(response, { ...task, attempt, priority: 0, rules: [], actions: [{ kind: 'Webhook', trigger: 'Start', params }] });
+    sendJson(response, {
+      ...task,
+      attempt,
+      priority: 0,
+      rules: [],
+      actions: [{ kind: 'Webhook', trigger: 'Start', params }],
+    });
   }
 
   private list(search: URLSearchParams): unknown[] {

@@ -1,5 +1,5 @@
 import type { Run } from '@heddle/client';
-import { useCallback, useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { prepareLayout } from '../layout/client.ts';
 import { FeedFrame } from '../live/feed-frame.tsx';
 import { LiveFeed, REFRESH_INTERVAL_MS } from '../live/live-feed.ts';
@@ -17,7 +17,7 @@ import { GraphView } from './graph-view.tsx';
 import { GroupPanel } from './group-panel.tsx';
 import { listedTask } from './listed-task.ts';
 import { Relatives } from './relatives.tsx';
-import { matchesQuery } from './task-filter.ts';
+import { matcherOf } from './task-filter.ts';
 import { TaskStore } from './task-store.ts';
 import type { TaskView } from './task-store.ts';
 
@@ -61,6 +61,11 @@ function NoTasks() {
   );
 }
 
+function keeperOf(shown: ReadonlySet<State>, query: string): (task: TaskView) => boolean {
+  const matches = matcherOf(query);
+  return (task) => (shown.size === 0 || shown.has(task.state)) && matches(task);
+}
+
 function Workbench({ model }: { model: Model }) {
   const { store, folded, feed } = model;
   const [graph, setGraph] = useState<Graph | null>(null);
@@ -71,22 +76,12 @@ function Workbench({ model }: { model: Model }) {
   const searched = useDeferredValue(query);
   const autoRefresh = useAutoRefresh(feed);
   const isFiltering = searched.trim() !== '' || shown.size > 0;
-  const keep = useCallback(
-    (task: TaskView) => (shown.size === 0 || shown.has(task.state)) && matchesQuery(task, searched),
-    [shown, searched],
-  );
+  const keep = useMemo(() => keeperOf(shown, searched), [shown, searched]);
   const { version } = store;
-  const listed = useMemo(() => {
-    const tasks = [...store.tasks.values()];
-    return (isFiltering ? tasks.filter(keep) : tasks).map(listedTask);
-    // The store changes in place; its version represents its content.
-  }, [store, version, isFiltering, keep]);
   useEffect(() => graph?.highlight(isFiltering ? keep : null), [graph, isFiltering, keep, version]);
   useEffect(() => graph?.select(selected === '' ? null : selected), [graph, selected]);
   const selectFirst = (): void => {
-    const found = [...store.tasks.values()].find(
-      (task) => (shown.size === 0 || shown.has(task.state)) && matchesQuery(task, query),
-    );
+    const found = [...store.tasks.values()].find(keeperOf(shown, query));
     if (found !== undefined) select(found.id);
   };
   return (
@@ -121,11 +116,10 @@ function Workbench({ model }: { model: Model }) {
         />
         <aside className="panel" aria-label={selected === '' ? 'Tasks' : 'Details'}>
           {selected === '' ? (
-            <TaskList
-              title="Tasks"
-              tasks={listed}
-              total={store.tasks.size}
-              isFiltering={isFiltering}
+            <BatchTasks
+              store={store}
+              version={version}
+              keep={isFiltering ? keep : null}
               onShowAll={() => {
                 setShown(new Set());
                 setQuery('');
@@ -138,6 +132,33 @@ function Workbench({ model }: { model: Model }) {
         </aside>
       </div>
     </>
+  );
+}
+
+interface BatchTasksProps {
+  store: TaskStore;
+  /** Represents the content of the store, which changes in place. */
+  version: number;
+  /** Null: all. */
+  keep: ((task: TaskView) => boolean) | null;
+  onShowAll: () => void;
+  onSelect: (id: string) => void;
+}
+
+function BatchTasks({ store, version, keep, onShowAll, onSelect }: BatchTasksProps) {
+  const listed = useMemo(() => {
+    const tasks = [...store.tasks.values()];
+    return (keep === null ? tasks : tasks.filter(keep)).map(listedTask);
+  }, [store, version, keep]);
+  return (
+    <TaskList
+      title="Tasks"
+      tasks={listed}
+      total={store.tasks.size}
+      isFiltering={keep !== null}
+      onShowAll={onShowAll}
+      onSelect={onSelect}
+    />
   );
 }
 

@@ -58,14 +58,12 @@ export async function layScene(graph: FoldedGraph): Promise<Scene> {
 }
 
 function sceneOf({ nodes, places, edges, required }: GraphStructure, output: LayoutOutput): Scene {
-  const drawn = nodes.map(
-    (node, i): SceneNode => ({
-      node,
-      x: output.positions[2 * i]!,
-      y: output.positions[2 * i + 1]!,
-      height: node.type === 'group' ? GROUP_HEIGHT : CARD_HEIGHT,
-    }),
-  );
+  const drawn = nodes.map((node, i): SceneNode => ({
+    node,
+    x: output.positions[2 * i]!,
+    y: output.positions[2 * i + 1]!,
+    height: node.type === 'group' ? GROUP_HEIGHT : CARD_HEIGHT,
+  }));
   const lanes = new Map(output.lanes.map((lane) => [lane.edge, lane.points]));
   const straight = required.length > CURVES_MAX;
   const lines = required.map((isRequired, i): SceneEdge => {

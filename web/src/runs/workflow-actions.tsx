@@ -24,9 +24,14 @@ export function WorkflowActions({ run }: { run: Run }) {
   if (run.ended_at !== null) {
     if (counts.failed + counts.canceled + counts.skipped === 0) return null;
     return (
-      <ConfirmButton label="Retry" verb="Retry workflow" title={`Retry what failed in ${title}?`} onConfirm={operate('retry')}>
-        What failed, timed out or was canceled runs again, and what comes after it in its sequences. Everything else keeps
-        its result.
+      <ConfirmButton
+        label="Retry"
+        verb="Retry workflow"
+        title={`Retry what failed in ${title}?`}
+        onConfirm={operate('retry')}
+      >
+        What failed, timed out or was canceled runs again, and what comes after it in its sequences. Everything else
+        keeps its result.
       </ConfirmButton>
     );
   }

@@ -26,7 +26,9 @@ export function ContainerPanel({ node }: { node: ContainerNode }) {
       </p>
       <div className="panel-actions">
         <Button onClick={() => view.zoomTo(node.id)}>Focus</Button>
-        {view.focus !== node.id && <Button onClick={() => view.toggle(node.id)}>{group.open ? 'Close' : 'Open'}</Button>}
+        {view.focus !== node.id && (
+          <Button onClick={() => view.toggle(node.id)}>{group.open ? 'Close' : 'Open'}</Button>
+        )}
       </div>
       {node.reason !== null && (
         <div className="reason" data-bad={bad || undefined} role="note" aria-label="Reason">

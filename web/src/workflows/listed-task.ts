@@ -2,7 +2,7 @@ import type { BasicTask } from '@heddle/client';
 import { useEffect, useMemo, useState } from 'react';
 import { findTasks } from '../api/workflows.ts';
 import type { ListedTask } from '../live/task-list.tsx';
-import { matchesQuery } from '../dag/task-filter.ts';
+import { matcherOf } from '../dag/task-filter.ts';
 import { parseTime } from '../times.ts';
 import { stateOf } from '../ui/state.ts';
 import type { State } from '../ui/state.ts';
@@ -46,10 +46,11 @@ interface Found {
 
 /** The loaded tasks that match the search and the states. */
 export function* knownTasks(store: TreeStore, query: string, shown: ReadonlySet<State>): Generator<ListedTask> {
+  const matches = matcherOf(query);
   for (const node of store.nodes.values()) {
     if (node.type !== 'task' || (shown.size > 0 && !shown.has(node.state))) continue;
-    const task = { ...node, name: node.label };
-    if (query.trim() === '' || matchesQuery(task, query)) yield task;
+    const { id, label: name, kind, state, reason, startedAt, endedAt } = node;
+    if (matches({ id, name, kind })) yield { id, name, kind, state, reason, startedAt, endedAt };
   }
 }
 

@@ -45,12 +45,10 @@ export function WorkflowView({ run }: { run: Run }) {
 }
 
 function Workbench({ model: { store, view }, feed }: { model: TreeModel; feed: LiveFeed }) {
-  const version = useStoreVersion(store);
+  useStoreVersion(store);
   const selected = useSelected(view);
   const [shown, setShown] = useState<ReadonlySet<State>>(() => new Set());
   const [query, setQuery] = useState('');
-  // The list follows when there is time, so that typing stays responsive.
-  const { tasks, isSearching } = useListedTasks(store, version, useDeferredValue(query), shown);
   const open = useAddress({ store, view }, selected);
   const find = (change: () => void): void => {
     change();
@@ -66,8 +64,8 @@ function Workbench({ model: { store, view }, feed }: { model: TreeModel; feed: L
         query={query}
         onQuery={(next) => find(() => setQuery(next))}
         onEnter={() => {
-          const [first] = [...knownTasks(store, query, shown), ...tasks];
-          if (first !== undefined) open(first.id);
+          const first = knownTasks(store, query, shown).next();
+          if (first.done !== true) open(first.value.id);
         }}
       />
       <Breadcrumbs />
@@ -75,12 +73,9 @@ function Workbench({ model: { store, view }, feed }: { model: TreeModel; feed: L
         <TreeCanvas />
         <aside className="panel" aria-label={selected === null ? 'Tasks' : 'Details'}>
           {selected === null ? (
-            <TaskList
-              title="Tasks"
-              tasks={tasks}
-              total={store.workflow?.task_count ?? tasks.length}
-              isFiltering={shown.size > 0 || query.trim() !== ''}
-              isSearching={isSearching}
+            <TreeTasks
+              query={query}
+              shown={shown}
               onShowAll={() => {
                 setShown(new Set());
                 setQuery('');
@@ -95,6 +90,31 @@ function Workbench({ model: { store, view }, feed }: { model: TreeModel; feed: L
         </aside>
       </div>
     </TreeContext>
+  );
+}
+
+interface TreeTasksProps {
+  query: string;
+  shown: ReadonlySet<State>;
+  onShowAll: () => void;
+  onSelect: (id: string) => void;
+}
+
+/** The tasks that match; the list follows when there is time, so that typing stays responsive. */
+function TreeTasks({ query, shown, onShowAll, onSelect }: TreeTasksProps) {
+  const { store } = useTree();
+  const version = useStoreVersion(store);
+  const { tasks, isSearching } = useListedTasks(store, version, useDeferredValue(query), shown);
+  return (
+    <TaskList
+      title="Tasks"
+      tasks={tasks}
+      total={store.workflow?.task_count ?? tasks.length}
+      isFiltering={shown.size > 0 || query.trim() !== ''}
+      isSearching={isSearching}
+      onShowAll={onShowAll}
+      onSelect={onSelect}
+    />
   );
 }
 
