@@ -55,6 +55,7 @@ function fan(count: number, more: (i: number) => Partial<Made> = () => ({})): Ma
 
 function shape({ graph }: { graph: FoldedGraph }): { names: string[]; edges: number[] } {
   const { nodes, edges } = graph.structure();
+  assert.equal(graph.size, nodes.length);
   return {
     names: nodes.map((node) =>
       node.type === 'group' ? `${node.group.name} × ${node.group.members.length}` : node.task.name,

@@ -36,6 +36,13 @@ export class FoldedGraph {
     return () => this.listeners.delete(listener);
   };
 
+  /** Number of nodes. */
+  get size(): number {
+    let size = this.store.tasks.size;
+    for (const { id, members } of this.fold.groups.values()) if (!this.opened.has(id)) size -= members.length - 1;
+    return size;
+  }
+
   group(id: string): TaskGroup | undefined {
     return this.fold.groups.get(id);
   }

@@ -27,7 +27,7 @@ export function GraphView({ store, folded, selected, onSelect, onGraph }: GraphV
   const choose = useRef(onSelect);
   choose.current = onSelect;
   const [failure, setFailure] = useState<unknown>(null);
-  const [nodes] = useState(() => folded.structure().nodes.length);
+  const [nodes] = useState(() => folded.size);
   const [wanted, setWanted] = useState(nodes <= DRAW_MAX);
   useEffect(() => {
     if (!wanted) return;
