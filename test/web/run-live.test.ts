@@ -105,7 +105,7 @@ test('a change of state is shown by itself on Home, in the list of runs, on a ru
     await row.getByText('1 / 6').waitFor();
     await seenLive(driver, 'list of runs', () => complete(list), row.getByText('2 / 6'));
 
-    await driver.gotoGraph(batchId);
+    await driver.gotoGraph(batchId!);
     await page.getByTestId('signal').getByText('Live').waitFor();
     await seenLive(driver, 'head of a run', () => fail(graph, 'a reason'), page.getByText('3 of 6 tasks ended'));
     await driver.waitForColour(graph.id, 'Failure');
@@ -137,7 +137,7 @@ test('10,000 equal tasks are one node with its tally; one is found, and a change
       { id: 'join', name: 'Join', kind: 'wide-join', dependencies: names.map(requires) },
     ];
     const { batchId } = await client.submit(batch);
-    const drawnMs = await driver.gotoGraph(batchId);
+    const drawnMs = await driver.gotoGraph(batchId!);
     const nodes = await driver.read<{ id: string; place: unknown }[]>('window.__heddle.nodes()');
     assert.equal(nodes.length, 3);
     const group = nodes.find(({ id }) => id.startsWith('group:'))!;
@@ -183,7 +183,7 @@ test('Enter draws a group one by one and as one again; siblings that are few are
     const parts = Array.from({ length: 30 }, (_, i) => ({ name: `Part ${i}`, kind: 'unfolded' }));
     const pair = ['left', 'right'].map((name) => ({ name, kind: 'pair' }));
     const { batchId } = await client.submit([...parts, ...pair]);
-    await driver.gotoGraph(batchId);
+    await driver.gotoGraph(batchId!);
     const nodes = (): Promise<{ id: string }[]> => driver.read('window.__heddle.nodes()');
     const group = (await nodes()).find(({ id }) => id.startsWith('group:'))!;
     assert.equal((await nodes()).length, 3);

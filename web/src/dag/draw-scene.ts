@@ -1,6 +1,5 @@
 import { CARD_WIDTH } from '../layout/geometry.ts';
-import { CardPainter } from './draw-cards.ts';
-import type { Content } from './draw-cards.ts';
+import type { CardPainter, Content } from './draw-cards.ts';
 import type { Palette } from './palette.ts';
 import type { Box, Scene, SceneEdge, SceneNode } from './scene.ts';
 

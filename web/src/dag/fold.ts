@@ -31,10 +31,6 @@ export interface Fold {
 
 const GROUP = 'group:';
 
-export function isGroupId(id: string): boolean {
-  return id.startsWith(GROUP);
-}
-
 /** Finds the groups of equal siblings, in time proportional to tasks and links except for sorting. */
 export function foldEqual({ tasks, links }: LinkedTasks): Fold {
   const place = new Map([...tasks.keys()].map((id, i) => [id, i]));

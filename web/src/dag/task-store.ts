@@ -1,6 +1,6 @@
 import type { BasicTask, Batch, Dag, Link } from '@heddle/client';
 import { parseTime } from '../times.ts';
-import { STATE, endedOf, stateOf } from '../ui/state.ts';
+import { endedOf, stateOf } from '../ui/state.ts';
 import type { State, Tally } from '../ui/state.ts';
 
 /** A task as the console stores it: the wire's fields with a validated state and times as numbers. */
@@ -157,10 +157,4 @@ function sameView(a: TaskView, b: TaskView): boolean {
 export function progressOf({ state, expected, success, failures }: TaskView): number | null {
   if (expected === null || expected <= 0 || state === 'succeeded') return null;
   return Math.min(1, (success + failures) / expected);
-}
-
-/** Run time of the task so far or in total; null before its start. */
-export function runtimeOf({ state, startedAt, endedAt, updatedAt }: TaskView, nowMs: number): number | null {
-  if (startedAt === null) return null;
-  return (endedAt ?? (STATE[state].ended ? updatedAt : nowMs)) - startedAt;
 }

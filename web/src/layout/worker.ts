@@ -9,7 +9,7 @@ const DAGRE_LEVEL_MAX = 40;
 const DAGRE_DEPTH_MAX = 40;
 
 /** Large, and loaded while the page reads its data. */
-const dagre = import('./dagre.ts');
+const dagre = import('./dagre.ts').then(({ dagreLayout }) => dagreLayout);
 
 function suitsDagre(input: LayoutInput): boolean {
   if (input.count > DAGRE_NODES_MAX || input.edges.length / 2 > DAGRE_EDGES_MAX) return false;
@@ -18,7 +18,7 @@ function suitsDagre(input: LayoutInput): boolean {
 }
 
 async function layOut(input: LayoutInput): Promise<LayoutOutput> {
-  if (suitsDagre(input)) return (await dagre).dagreLayout(input);
+  if (suitsDagre(input)) return (await dagre)(input);
   return { engine: 'layered', positions: layeredLayout(input), lanes: [] };
 }
 

@@ -141,7 +141,7 @@ function wordsOf({ name, state, type, tasks, tally, critical }: TimelineRow): st
 /** The tally of a group, which the API counts by its own words. */
 function tallyOf(wire: TimelineRow['tally']): Tally {
   const tally: Partial<Record<State, number>> = {};
-  for (const [word, n] of Object.entries(wire)) tally[stateOf(word)] = (tally[stateOf(word)] ?? 0) + (n ?? 0);
+  for (const [word, n] of Object.entries(wire)) tally[stateOf(word)] = (tally[stateOf(word)] ?? 0) + n;
   return tally;
 }
 

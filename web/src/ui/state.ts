@@ -100,7 +100,7 @@ export function stateOfTreeTask({ state, status }: { state: string; status: stri
 }
 
 /** Ends first, so that a bar fills from the left. */
-export const BAR_ORDER: readonly State[] = [
+const BAR_ORDER: readonly State[] = [
   'succeeded',
   'partial',
   'failed',
