@@ -69,9 +69,14 @@ function find(tree: HTMLElement | null, id: string): HTMLElement | null {
   return tree?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"]`) ?? null;
 }
 
+/** The box of a node: a task itself, or the head of a container and its children. */
+function boxOf(element: HTMLElement | null | undefined): HTMLElement | null {
+  return element?.closest<HTMLElement>('[data-node]') ?? null;
+}
+
 function handleClick(event: React.MouseEvent, view: TreeView): void {
   const target = event.target as HTMLElement;
-  const id = target.closest<HTMLElement>('[role=treeitem]')?.dataset['id'];
+  const id = target.closest<HTMLElement>('[data-node]')?.dataset['node'];
   if (id === undefined) return;
   const button = target.closest<HTMLElement>('[data-action]');
   const act = ACTIONS[button?.dataset['action'] ?? ''];
@@ -113,11 +118,11 @@ function handleKey(key: string, item: HTMLElement, view: TreeView, tree: HTMLEle
       return go(items.at(-1));
     case 'ArrowRight':
       if (expanded === 'false') view.setOpen(id, true);
-      else if (expanded === 'true') go(item.querySelector<HTMLElement>('[role=treeitem]'));
+      else if (expanded === 'true') go(boxOf(item)?.querySelector<HTMLElement>(':scope > .group-body [role=treeitem]'));
       return true;
     case 'ArrowLeft':
       if (expanded === 'true' && at > 0) view.setOpen(id, false);
-      else go(item.parentElement?.closest<HTMLElement>('[role=treeitem]'));
+      else go(boxOf(boxOf(item)?.parentElement)?.querySelector<HTMLElement>('[role=treeitem]'));
       return true;
     case 'Enter':
     case ' ':

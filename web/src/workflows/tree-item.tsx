@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import { formatDuration, useSharedNow } from '../times.ts';
 import { StateGlyph } from '../ui/glyphs.tsx';
-import { STATE, STATES, endedOf, totalOf } from '../ui/state.ts';
+import { STATE, STATES, endedOf, partsOf, totalOf } from '../ui/state.ts';
 import { OutcomeBar, TallyList } from '../ui/state.tsx';
 import { useGroup, useMarks, useTally, useTree, useTreeNode } from './tree-context.ts';
 import type { ContainerNode, TaskNode } from './tree-node.ts';
@@ -29,6 +29,7 @@ function TaskItem({ node, level, place, siblings }: ItemProps & { node: TaskNode
     <div
       role="treeitem"
       data-id={node.id}
+      data-node={node.id}
       className={`node task s-${node.state}`}
       aria-label={`${node.label}, ${stateLabel}, ${node.kind}`}
       aria-level={level}
@@ -40,7 +41,7 @@ function TaskItem({ node, level, place, siblings }: ItemProps & { node: TaskNode
     >
       <StateGlyph state={node.state} size={20} />
       <span className="node-name">{node.label}</span>
-      <span className="node-note tabular">
+      <span className="node-note tabular" aria-hidden="true">
         <TaskNote node={node} />
       </span>
     </div>
@@ -61,24 +62,12 @@ function Running({ since, before }: { since: number; before: string }) {
   return before + formatDuration(useSharedNow() - since);
 }
 
-function ContainerItem({ node, level, place, siblings }: ItemProps & { node: ContainerNode }) {
+function ContainerItem(props: ItemProps & { node: ContainerNode }) {
+  const { node, level } = props;
   const group = useGroup(node.id);
-  const { selected, active } = useMarks(node.id);
   return (
-    <div
-      role="treeitem"
-      data-id={node.id}
-      className={`node container ${node.mode} s-${node.state}`}
-      data-open={group.open}
-      aria-labelledby={`head-${node.id}`}
-      aria-level={level}
-      aria-setsize={siblings}
-      aria-posinset={place}
-      aria-expanded={group.open}
-      aria-selected={selected}
-      tabIndex={active ? 0 : -1}
-    >
-      <ContainerHead node={node} group={group} />
+    <div className={`node container ${node.mode} s-${node.state}`} data-node={node.id} data-open={group.open}>
+      <ContainerHead {...props} group={group} />
       {group.held && (
         <p className="held quiet">
           Too many nodes.{' '}
@@ -95,59 +84,69 @@ function ContainerItem({ node, level, place, siblings }: ItemProps & { node: Con
 const MODE_TEXT = { sequential: 'in sequence', parallel: 'in parallel' } as const;
 const MODE_SIGN = { sequential: '↓', parallel: '⇉' } as const;
 
-function ContainerHead({ node, group }: { node: ContainerNode; group: Group }) {
+/** What represents a container in the tree. Its name says all that is in it, so that its parts are hidden from readers. */
+function ContainerHead({ node, group, level, place, siblings }: ItemProps & { node: ContainerNode; group: Group }) {
   const tally = useTally(node.id);
+  const { selected, active } = useMarks(node.id);
   const { view } = useTree();
   const total = totalOf(tally);
   const alone = view.focus === node.id;
+  const ended = `${endedOf(tally).toLocaleString()} of ${total.toLocaleString()}`;
+  const isGrowing = node.openGenerators > 0 && !STATE[node.state].ended;
+  const counts = partsOf(tally).map(({ n, label }) => `${n.toLocaleString()} ${label}`);
+  const name = [node.label, STATE[node.state].label, MODE_TEXT[node.mode], `${ended} ended`, ...counts];
   return (
-    <div className="group-head">
-      <div className="group-title" id={`head-${node.id}`}>
+    <div
+      role="treeitem"
+      data-id={node.id}
+      className="group-head"
+      aria-label={[...name, ...(isGrowing ? [GROWING] : [])].join(', ')}
+      aria-level={level}
+      aria-setsize={siblings}
+      aria-posinset={place}
+      aria-expanded={group.open}
+      {...(group.open ? { 'aria-owns': `body-${node.id}` } : {})}
+      aria-selected={selected}
+      tabIndex={active ? 0 : -1}
+    >
+      <div className="group-title">
         {!alone && (
           <span className="twisty" data-action="toggle" aria-hidden="true">
             {group.open ? '▾' : '▸'}
           </span>
         )}
         <StateGlyph state={node.state} size={20} />
-        <span className="visually-hidden">{STATE[node.state].label}, </span>
         <b className="node-name" title={node.reason ?? node.label}>
           {node.label}
         </b>
-        <span className="mode" title={`Its children run ${MODE_TEXT[node.mode]}`}>
-          <span aria-hidden="true">{MODE_SIGN[node.mode]}</span>
-          <span className="visually-hidden">, {MODE_TEXT[node.mode]}, </span>
+        <span className="mode" title={`Its children run ${MODE_TEXT[node.mode]}`} aria-hidden="true">
+          {MODE_SIGN[node.mode]}
         </span>
-        <span className="node-note tabular">
-          {endedOf(tally).toLocaleString()} of {total.toLocaleString()}
-          <span className="visually-hidden"> ended</span>
+        <span className="node-note tabular" aria-hidden="true">
+          {ended}
         </span>
         {!alone && (
-          <button
-            type="button"
-            className="plain zoom"
-            data-action="zoom"
-            tabIndex={-1}
-            title="Focus this group (Z)"
-            aria-label={`Show ${node.label} alone`}
-          >
+          <span className="zoom" data-action="zoom" title="Focus this group (Z)" aria-hidden="true">
             ⤢
-          </button>
+          </span>
         )}
       </div>
-      {total > 0 && <OutcomeBar tally={tally} />}
-      {!group.open && total > 0 && <TallyList tally={tally} />}
-      {node.openGenerators > 0 && !STATE[node.state].ended && (
-        <p className="quiet open-generators">A generator may still add nodes.</p>
-      )}
+      <div className="group-tally" aria-hidden="true">
+        {total > 0 && <OutcomeBar tally={tally} />}
+        {!group.open && total > 0 && <TallyList tally={tally} />}
+        {isGrowing && <p className="quiet open-generators">{GROWING}.</p>}
+      </div>
     </div>
   );
 }
+
+const GROWING = 'A generator may still add nodes';
 
 function GroupBody({ node, group, level }: { node: ContainerNode; group: Group; level: number }) {
   return (
     <>
       <GroupControls node={node} group={group} />
-      <div role="group" className="group-body">
+      <div role="group" className="group-body" id={`body-${node.id}`}>
         {group.ids.map((id, i) => (
           <TreeItem key={id} id={id} level={level + 1} place={group.from + i + 1} siblings={group.total} />
         ))}
