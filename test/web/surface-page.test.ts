@@ -10,6 +10,7 @@ import type { ModelBooks, Models } from '@heddle/core/engine/models/port';
 import { modelsOf, runOf } from '@heddle/test-support/engine/models/seen';
 import { newBench } from '@heddle/test-support/engine/manager/fixture';
 import type { Bench } from '@heddle/test-support/engine/manager/fixture';
+import { createRuns } from '@heddle/core/engine/runs/runs';
 import { createTestServer } from '@heddle/test-support/http/server';
 import type { TestServer } from '@heddle/test-support/http/server';
 import { launchBrowser } from '../support/web/browser.ts';
@@ -30,7 +31,14 @@ before(async () => {
   bench = await newBench();
   const { engine, database } = bench;
   models = modelsOf(database);
-  server = await createTestServer({ engine, database, models, config: { pageDirectory: join(ROOT, 'web/dist') } });
+  const runs = createRuns(database);
+  server = await createTestServer({
+    engine,
+    database,
+    runs,
+    models,
+    config: { pageDirectory: join(ROOT, 'web/dist') },
+  });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
   browser = await launchBrowser();
 });
@@ -256,7 +264,7 @@ test('addresses show the names found by scans, and an aggregator links to what i
       body: JSON.stringify({ name: 'scan', root }),
     });
     const { id } = (await submitted.json()) as { id: string };
-    await driver.goto(`/view?workflow=${id}`);
+    await driver.goto(`/runs/${id}`);
     await driver.page.getByRole('treeitem', { name: /^merge/ }).click();
     await driver.page.getByRole('link', { name: 'Names of called' }).click();
     await driver.page.waitForURL('**/surface?model=name&target=called');

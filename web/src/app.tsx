@@ -7,8 +7,6 @@ import { Shell } from './shell/shell.tsx';
 import { NotFound } from './pages/not-found.tsx';
 
 // Each view is loaded when it is first opened; the graph libraries are large.
-const DagPage = lazy(async () => ({ default: (await import('./dag/dag-page.tsx')).DagPage }));
-const WorkflowPage = lazy(async () => ({ default: (await import('./workflows/workflow-page.tsx')).WorkflowPage }));
 const JobsPage = lazy(async () => ({ default: (await import('./jobs/jobs-page.tsx')).JobsPage }));
 const JobPage = lazy(async () => ({ default: (await import('./jobs/job-page.tsx')).JobPage }));
 const FindingsPage = lazy(async () => ({ default: (await import('./findings/findings-page.tsx')).FindingsPage }));
@@ -56,7 +54,7 @@ function Views() {
       <Route path="/runs" component={RunsPage} />
       <Route path="/runs/grid" component={GridPage} />
       <Route path="/runs/:id" component={RunPage} />
-      <Route path="/view" component={ViewPage} />
+      <Route path="/view" component={OldAddress} />
       <Route path="/workflows">
         <Redirect to="/runs?type=workflow" replace />
       </Route>
@@ -87,11 +85,9 @@ function Views() {
   );
 }
 
-/** Addresses that name a batch or a workflow. */
-function ViewPage() {
+/** Addresses of earlier versions, which name a batch or a workflow. */
+function OldAddress() {
   const [search] = useSearchParams();
-  const workflowId = search.get('workflow')?.trim() ?? null;
-  if (workflowId !== null) return <WorkflowPage key={workflowId} workflowId={workflowId} />;
-  const batchId = search.get('batch')?.trim() ?? '';
-  return <DagPage key={batchId} batchId={batchId} />;
+  const id = (search.get('workflow') ?? search.get('batch') ?? '').trim();
+  return <Redirect to={id === '' ? '/runs' : `/runs/${encodeURIComponent(id)}`} replace />;
 }

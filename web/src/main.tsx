@@ -4,6 +4,7 @@ import { ErrorScreen } from './last-resort.tsx';
 import { applyTheme } from './theme.ts';
 import './design/system.css';
 import './styles.css';
+import './live/live.css';
 import './workflows/workflows.css';
 import './findings/findings.css';
 import './surface/surface.css';

@@ -13,6 +13,7 @@ import { OutcomeBar, StateBadge } from '../ui/state.tsx';
 import { Ago, Took } from '../ui/time.tsx';
 import { notify } from '../ui/toast.tsx';
 import { tallyOf } from './run-columns.tsx';
+import { WorkflowActions } from './workflow-actions.tsx';
 
 type ViewName = 'graph' | 'timeline' | 'tasks';
 
@@ -41,19 +42,7 @@ export function RunHead({ run }: { run: Run }) {
         )}
       </nav>
       <div className="view-title">
-        <span className="lead-line">
-          <StateBadge state={stateOf(run.state)} />
-          <span className="run-tasks">
-            <OutcomeBar tally={tallyOf(run)} />
-            <span className="tabular">
-              {(counts.total - counts.remaining).toLocaleString()} of {counts.total.toLocaleString()} tasks ended
-            </span>
-          </span>
-          <span className="quiet">
-            created <Ago at={created_at} />, {ended_at === null ? 'running for' : 'took'}{' '}
-            <Took from={created_at} to={ended_at} />
-          </span>
-        </span>
+        <h1 title={id}>{title}</h1>
         <div className="view-actions">
           <RunActions run={run} />
           <Segments
@@ -64,21 +53,35 @@ export function RunHead({ run }: { run: Run }) {
           />
         </div>
       </div>
+      <span className="lead-line">
+        <StateBadge state={stateOf(run.state)} />
+        <span className="run-tasks">
+          <OutcomeBar tally={tallyOf(run)} />
+          <span className="tabular">
+            {(counts.total - counts.remaining).toLocaleString()} of {counts.total.toLocaleString()} tasks ended
+          </span>
+        </span>
+        <span className="quiet">
+          created <Ago at={created_at} />, {ended_at === null ? 'running for' : 'took'}{' '}
+          <Took from={created_at} to={ended_at} />
+        </span>
+      </span>
       {reason !== null && (
         <p className="run-head-reason">
           {failed_task !== null && <Link href={`/tasks/${failed_task.id}`}>{failed_task.name}</Link>} {reason}
         </p>
       )}
-      <p className="visually-hidden">{id}</p>
     </header>
   );
 }
 
-/** The operations of a workflow are in its tree; those of a batch are here. */
+/** What an operator can do with a whole run. */
 function RunActions({ run }: { run: Run }) {
   const can = useCan();
   const { id, type, title, counts, ended_at } = run;
-  if (type !== 'batch' || ended_at !== null || !can('operate')) return null;
+  if (!can('operate')) return null;
+  if (type === 'workflow') return <WorkflowActions run={run} />;
+  if (ended_at !== null) return null;
   const cancel = async (): Promise<void> => {
     await sendJson('DELETE', `/v1/batches/${id}`);
     notify('Canceled', title);
