@@ -1,17 +1,13 @@
 import type { Run } from '@heddle/client';
 import { useEffect } from 'react';
 import { Link } from 'wouter';
-import { sendJson } from '../api/tasks.ts';
 import { jobAddress } from '../data/addresses.ts';
 import { useFilters } from '../data/filters.ts';
-import { refreshAll } from '../data/query-client.ts';
-import { useCan } from '../data/session.ts';
-import { ConfirmButton } from '../ui/dialog.tsx';
 import { Segments } from '../ui/segments.tsx';
 import { stateOf } from '../ui/state.ts';
 import { OutcomeBar, StateBadge } from '../ui/state.tsx';
 import { Ago, Took } from '../ui/time.tsx';
-import { notify } from '../ui/toast.tsx';
+import { RunActions } from './run-actions.tsx';
 import { tallyOf } from './run-columns.tsx';
 
 type ViewName = 'graph' | 'timeline' | 'tasks';
@@ -71,23 +67,5 @@ export function RunHead({ run }: { run: Run }) {
       )}
       <p className="visually-hidden">{id}</p>
     </header>
-  );
-}
-
-/** The operations of a workflow are in its tree; those of a batch are here. */
-function RunActions({ run }: { run: Run }) {
-  const can = useCan();
-  const { id, type, title, counts, ended_at } = run;
-  if (type !== 'batch' || ended_at !== null || !can('operate')) return null;
-  const cancel = async (): Promise<void> => {
-    await sendJson('DELETE', `/v1/batches/${id}`);
-    notify('Canceled', title);
-    await refreshAll();
-  };
-  return (
-    <ConfirmButton label="Cancel batch" verb="Cancel batch" look="danger" title={`Cancel ${title}?`} onConfirm={cancel}>
-      Its {counts.remaining.toLocaleString()} unfinished {counts.remaining === 1 ? 'task ends' : 'tasks end'} as
-      canceled.
-    </ConfirmButton>
   );
 }

@@ -1,0 +1,114 @@
+import { Errors } from 'typebox/schema';
+import type { Fault, JsonPath } from './json-path.ts';
+import { isBelow } from './json-path.ts';
+import { isSchema } from './schema-walk.ts';
+import type { Schema } from './schema-walk.ts';
+
+const FAULTS_MAX = 50;
+
+interface SchemaError {
+  keyword: string;
+  schemaPath: string;
+  instancePath: string;
+  params: Readonly<Record<string, unknown>>;
+  message: string;
+}
+
+/** What a schema finds wrong with a document: with the library of the server, so that both judge alike. */
+export function schemaFaults(schema: Schema, document: unknown): Fault[] {
+  const deferred: JsonPath[] = [];
+  const known = withoutDeferred(document, [], deferred);
+  const [, errors] = Errors(schema, known);
+  const faults = oneBranchEach(errors as unknown as SchemaError[])
+    .flatMap((error) => faultsOf(error, known))
+    .filter(({ path }) => !deferred.some((each) => isBelow(path, each)));
+  const distinct = new Map(faults.map((fault) => [JSON.stringify([fault.path, fault.message]), fault]));
+  return [...distinct.values()].slice(0, FAULTS_MAX);
+}
+
+/**
+ * Replaces secrets by a text, as the worker receives one, and notes expressions: what their value will be is not known.
+ */
+function withoutDeferred(value: unknown, path: JsonPath, deferred: JsonPath[]): unknown {
+  if (Array.isArray(value)) return value.map((each, index) => withoutDeferred(each, [...path, index], deferred));
+  if (!isSchema(value)) return value;
+  if (Object.hasOwn(value, '$expr')) {
+    deferred.push(path);
+    return value;
+  }
+  if (Object.keys(value).length === 1 && typeof value['secret'] === 'string') return value['secret'];
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, withoutDeferred(each, [...path, name], deferred)]),
+  );
+}
+
+const BRANCH = /^(.*\/(?:anyOf|oneOf))\/(\d+)(?:\/|$)/;
+
+/** Of alternatives that all fail, only the one that fails least is worth reading about. */
+function oneBranchEach(errors: readonly SchemaError[]): SchemaError[] {
+  const branches = new Map<string, Map<string, SchemaError[]>>();
+  const kept: SchemaError[] = [];
+  for (const error of errors) {
+    const [, choice, branch] = BRANCH.exec(error.schemaPath) ?? [];
+    if (choice === undefined) {
+      if (error.keyword !== 'anyOf' && error.keyword !== 'oneOf') kept.push(error);
+      continue;
+    }
+    const key = `${choice} ${error.instancePath.split('/').slice(0, depthOf(choice)).join('/')}`;
+    const of = branches.get(key) ?? new Map<string, SchemaError[]>();
+    of.set(branch!, [...(of.get(branch!) ?? []), error]);
+    branches.set(key, of);
+  }
+  for (const of of branches.values()) {
+    const [best = []] = [...of.values()].sort((a, b) => a.length - b.length);
+    kept.push(...best);
+  }
+  return kept;
+}
+
+function depthOf(schemaPath: string): number {
+  return 1 + (schemaPath.match(/\/(properties|items|additionalProperties)(?=\/)/g)?.length ?? 0);
+}
+
+function faultsOf({ keyword, instancePath, params, message }: SchemaError, document: unknown): Fault[] {
+  const path = pathOfPointer(instancePath, document);
+  switch (keyword) {
+    case 'required':
+      return textsOf(params['requiredProperties']).map((name) => ({ path: [...path, name], message: 'is required' }));
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return textsOf(params['additionalProperties'] ?? params['unevaluatedProperties']).map((name) => ({
+        path: [...path, name],
+        message: 'is not a known member',
+      }));
+    case 'enum':
+      return [{ path, message: `must be one of ${(params['allowedValues'] as unknown[]).map(shown).join(', ')}` }];
+    // What lies behind these is reported by itself.
+    case 'boolean':
+    case 'if':
+      return [];
+    default:
+      return [{ path, message }];
+  }
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+function pathOfPointer(pointer: string, document: unknown): JsonPath {
+  let at = document;
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => {
+      const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+      const key = Array.isArray(at) ? Number(name) : name;
+      at = (at as Readonly<Record<string | number, unknown>>)[key];
+      return key;
+    });
+}
