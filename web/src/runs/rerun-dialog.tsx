@@ -73,12 +73,13 @@ interface InputsProps {
 /** The inputs of a run, one task at a time. */
 function Inputs({ run, edited, onChange, error }: InputsProps) {
   const [find, setFind] = useState('');
-  const [id, setId] = useState('');
-  const { data: found = [] } = useLive(
+  const [id, setId] = useState(run.failed_task?.id ?? '');
+  const { data } = useLive(
     ['rerun-tasks', run.id, find],
     (signal) => listTasks({ batch_id: run.id, name: find }, 0, signal),
     { every: false },
   );
+  const found = data?.toReversed() ?? [];
   const task = found.find((each) => each.id === id) ?? found[0];
   const options = Object.fromEntries(found.map((each) => [each.id, `${each.name} (${each.kind})`]));
   const edit = (text: string): void => {
@@ -93,7 +94,7 @@ function Inputs({ run, edited, onChange, error }: InputsProps) {
         <TextFilter label="Find a task by name" value={find} onChange={setFind} />
       )}
       {task === undefined ? (
-        <p className="quiet">No task has such a name.</p>
+        <p className="quiet">{data === undefined ? 'Loading…' : 'No task has such a name.'}</p>
       ) : (
         <>
           <SelectField

@@ -13,6 +13,9 @@ import type { Document } from './document-form.tsx';
 const EMPTY = { kind: '', name: '', batch: '', priority: '', delay: '', timeout: '', attempts: '', input: '{}' };
 type Form = typeof EMPTY;
 
+/** Members of a task that are folded away until they are wanted. */
+const SETTINGS = ['priority', 'delay', 'timeout', 'retry'];
+
 interface TaskFormProps {
   onSubmitted: (submitted: Submitted) => void;
   /** Goes on with the task as a document. */
@@ -33,6 +36,7 @@ export function TaskForm({ onSubmitted, onDocument }: TaskFormProps) {
     fault: faultOf(error, member, 'tasks[0]'),
   });
   const number = (name: keyof Form, member?: string) => ({ ...field(name, member), type: 'number' as const });
+  const hasSettingsFault = SETTINGS.some((member) => faultOf(error, member, 'tasks[0]') !== undefined);
   const submit = async (): Promise<void> => {
     setBusy(true);
     setError(null);
@@ -71,10 +75,6 @@ export function TaskForm({ onSubmitted, onDocument }: TaskFormProps) {
           hint="Optional. Runs with one name are compared."
           {...field('batch', 'batch_name')}
         />
-        <TextField label="Priority" hint="-1000 to 1000; higher starts first. Default 0." {...number('priority')} />
-        <TextField label="Delay" hint="Seconds before it may start. Default 0." {...number('delay')} />
-        <TextField label="Timeout" hint="Seconds without activity. Default 3600." {...number('timeout')} />
-        <TextField label="Attempts" hint="In total, if it fails. Default 1." {...number('attempts', 'retry')} />
       </FormGrid>
       <p className="form-label">Input</p>
       <JsonEditor
@@ -85,6 +85,15 @@ export function TaskForm({ onSubmitted, onDocument }: TaskFormProps) {
         error={error}
         root="tasks[0].metadata"
       />
+      <details open={hasSettingsFault || undefined}>
+        <summary>Priority, delay, timeout, attempts</summary>
+        <FormGrid>
+        <TextField label="Priority" hint="-1000 to 1000; higher starts first. Default 0." {...number('priority')} />
+        <TextField label="Delay" hint="Seconds before it may start. Default 0." {...number('delay')} />
+        <TextField label="Timeout" hint="Seconds without activity. Default 3600." {...number('timeout')} />
+        <TextField label="Attempts" hint="In total, if it fails. Default 1." {...number('attempts', 'retry')} />
+        </FormGrid>
+      </details>
       {error !== null && <ProblemBox error={error} />}
       <div className="view-actions">
         <Button type="submit" look="primary" disabled={busy || form.kind.trim() === ''}>

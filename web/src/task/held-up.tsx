@@ -26,19 +26,19 @@ export function HeldUp({ task: { id, status } }: { task: Task }) {
   return (
     <Section title={isDone ? 'After it' : 'Holds up'} testId="held-up">
       <p>{words}</p>
-      <ul className="obstacles">
+      <p className="held-up">
         {first.map((each) => (
-          <li key={each.id}>
+          <span key={each.id} className="named-task">
             <StateGlyph state={stateOf(each.status)} size={13} /> <Link href={`/tasks/${each.id}`}>{each.name}</Link>
-          </li>
+          </span>
         ))}
         {more > 0 && (
-          <li className="quiet">
+          <span className="quiet">
             and {more.toLocaleString()}
             {total_capped && '+'} more
-          </li>
+          </span>
         )}
-      </ul>
+      </p>
     </Section>
   );
 }

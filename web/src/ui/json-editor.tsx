@@ -58,6 +58,7 @@ export function JsonEditor({ label, text, onChange, schema, error, root = '', on
     onChange,
     schema: schema as CodeViewProps['schema'],
     serverFaults,
+    root: /^\w*$/.test(root) ? root : '',
     onFaults: report,
     goTo,
     describedBy: hint,

@@ -11,8 +11,16 @@ export interface PlacedFault extends Range {
   message: string;
 }
 
+interface Judgement {
+  schema: Schema | null;
+  /** What the server found. */
+  server: readonly Fault[];
+  /** What paths begin with in messages; a word, or nothing. */
+  root: string;
+}
+
 /** Everything that is wrong with a document, in its order: its syntax, else what the schema and the server say. */
-export function checkDocument(state: EditorState, schema: Schema | null, server: readonly Fault[]): PlacedFault[] {
+export function checkDocument(state: EditorState, { schema, server, root }: Judgement): PlacedFault[] {
   const { doc } = state;
   const tree = treeOf(state);
   if (tree === null) return [];
@@ -29,7 +37,7 @@ export function checkDocument(state: EditorState, schema: Schema | null, server:
   const faults = [...local, ...server];
   return faults
     .map(({ path, message }) => {
-      const name = formatPath(path);
+      const name = formatPath(root === '' ? path : [root, ...path]);
       return placed(rangeOf(tree, doc, path), name === '' ? message : `${name}: ${message}`);
     })
     .sort((a, b) => a.from - b.from);

@@ -20,6 +20,8 @@ export interface CodeViewProps {
   schema: Schema | null;
   /** What the server found wrong with the text as it was sent. */
   serverFaults: readonly Fault[];
+  /** What paths begin with in messages; a word, or nothing. */
+  root: string;
   /** Reports everything that is wrong, with its line. */
   onFaults: (faults: readonly PlacedFault[]) => void;
   /** Set by the editor: moves the cursor to a place. */
@@ -41,7 +43,7 @@ export default function CodeView(props: CodeViewProps) {
   const check = (): void => {
     const editor = view.current;
     if (editor === null) return;
-    const found = checkDocument(editor.state, latest.current.schema, latest.current.serverFaults);
+    const found = checkDocument(editor.state, { schema: latest.current.schema, server: latest.current.serverFaults, root: latest.current.root });
     const diagnostics = found.map(({ from, to, message }) => ({ from, to, message, severity: 'error' as const }));
     editor.dispatch(setDiagnostics(editor.state, diagnostics));
     latest.current.onFaults(found);

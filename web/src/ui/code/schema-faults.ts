@@ -1,10 +1,13 @@
 import { Errors } from 'typebox/schema';
+import { Settings } from 'typebox/system';
 import type { Fault, JsonPath } from './json-path.ts';
 import { isBelow } from './json-path.ts';
 import { isSchema } from './schema-walk.ts';
 import type { Schema } from './schema-walk.ts';
 
 const FAULTS_MAX = 50;
+// Each fault of a choice may be several errors.
+Settings.Set({ maxErrors: 500 });
 
 interface SchemaError {
   keyword: string;
