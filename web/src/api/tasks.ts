@@ -21,6 +21,11 @@ export async function pinArtifact(id: string, pinned: boolean): Promise<void> {
   await sendJson('PATCH', `/v1/artifacts/${segment(id)}`, { pinned });
 }
 
+/** Frees the slots of a canceled task whose worker is gone. */
+export async function releaseTask(id: string): Promise<void> {
+  await sendJson('POST', `/v1/tasks/${segment(id)}/release`);
+}
+
 /** Sends a change; the response is left unread. */
 export function sendJson(method: string, path: string, body?: unknown): Promise<Response> {
   return request(path, {

@@ -2,20 +2,25 @@ import type { Attention } from '@heddle/client';
 import { Link } from 'wouter';
 import { Ago } from '../ui/time.tsx';
 
+interface AttentionListProps {
+  items: readonly Attention[];
+  /** Where an item leads; null: nowhere. */
+  targetOf?: (item: Attention) => Target | null;
+}
+
 /** What is wrong, what to do about it, and where. */
-export function AttentionList({ items }: { items: readonly Attention[] }) {
+export function AttentionList({ items, targetOf = placeOf }: AttentionListProps) {
   return (
     <ul className="attention">
       {items.map((item, i) => (
-        <AttentionItem key={`${item.type} ${i}`} item={item} />
+        <AttentionItem key={`${item.type} ${i}`} item={item} target={targetOf(item)} />
       ))}
     </ul>
   );
 }
 
-function AttentionItem({ item }: { item: Attention }) {
+function AttentionItem({ item, target }: { item: Attention; target: Target | null }) {
   const { severity, title, remedy, since } = item;
-  const { href, label } = placeOf(item);
   return (
     <li data-severity={severity}>
       <svg className="attention-sign" viewBox="0 0 16 16" width="16" height="16" role="img" aria-label={severity}>
@@ -26,20 +31,18 @@ function AttentionItem({ item }: { item: Attention }) {
         )}
       </svg>
       <div className="attention-text">
-        <p className="attention-title">
-          <Link href={href}>{title}</Link>
-        </p>
+        <p className="attention-title">{target === null ? title : <Link href={target.href}>{title}</Link>}</p>
         <p className="quiet">{remedy}</p>
       </div>
       <span className="attention-side quiet">
         {since !== null && <Ago at={since} />}
-        <Link href={href}>{label}</Link>
+        {target !== null && <Link href={target.href}>{target.label}</Link>}
       </span>
     </li>
   );
 }
 
-interface Target {
+export interface Target {
   href: string;
   label: string;
 }

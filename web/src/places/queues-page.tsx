@@ -4,6 +4,7 @@ import { useFilters } from '../data/filters.ts';
 import { useLive } from '../data/live.ts';
 import { refreshAll } from '../data/query-client.ts';
 import { useCan } from '../data/session.ts';
+import { AttentionBand } from '../home/attention-band.tsx';
 import { ConfirmButton } from '../ui/dialog.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { LiveTable } from '../ui/live-table.tsx';
@@ -40,6 +41,7 @@ export function QueuesPage() {
   const names = [...new Set((dead.data ?? []).map(({ queue }) => queue))];
   return (
     <Page title="Queues">
+      <AttentionBand types={['dead_letters', 'no_worker']} />
       <LiveTable
         label="Queues"
         answer={queues}

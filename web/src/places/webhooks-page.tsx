@@ -6,6 +6,7 @@ import { useFilters } from '../data/filters.ts';
 import { useLiveList } from '../data/live.ts';
 import { refreshAll } from '../data/query-client.ts';
 import { useCan } from '../data/session.ts';
+import { AttentionBand } from '../home/attention-band.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../ui/filter-bar.tsx';
@@ -87,6 +88,7 @@ export function WebhooksPage() {
   const isFiltered = filters.state !== '' || filters.origin !== '';
   return (
     <Page title="Webhooks">
+      <AttentionBand types={['webhook_dead', 'webhook_failing']} />
       <FilterBar>
         <TextFilter label="Target" value={filters.origin} onChange={(origin) => change({ origin })} main />
         <ChoiceFilter label="State" value={filters.state} options={STATES} onChange={(state) => change({ state })} />

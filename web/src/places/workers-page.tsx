@@ -1,8 +1,8 @@
 import type { Worker } from '@heddle/client';
-import { Link } from 'wouter';
 import { places } from '../api/places.ts';
 import { useFilters } from '../data/filters.ts';
 import { useLive } from '../data/live.ts';
+import { AttentionBand } from '../home/attention-band.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { StateGlyph } from '../ui/glyphs.tsx';
 import { LiveTable } from '../ui/live-table.tsx';
@@ -10,6 +10,7 @@ import { Page } from '../ui/page.tsx';
 import type { State } from '../ui/state.ts';
 import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
+import { NamedTasks } from './named-tasks.tsx';
 
 const GLYPH: Readonly<Record<Worker['state'], State>> = { live: 'succeeded', stale: 'paused', lost: 'failed' };
 
@@ -32,8 +33,8 @@ const COLUMNS: readonly Column<Worker>[] = [
   },
   { header: 'Worker', cell: ({ name, id }) => <span title={id}>{name}</span> },
   { header: 'Type', cell: ({ type }) => TYPE[type] },
-  { header: 'Version', optional: true, cell: ({ version }) => version ?? '–' },
-  { header: 'Host', optional: true, cell: ({ host }) => host ?? '–' },
+  { header: 'Version', optional: true, cell: ({ version }) => version ?? <span className="quiet">unknown</span> },
+  { header: 'Host', optional: true, cell: ({ host }) => host ?? <span className="quiet">unknown</span> },
   { header: 'Kinds', grow: true, cell: ({ kinds }) => <span title={kinds.join(', ')}>{kinds.join(', ')}</span> },
   {
     header: 'Running',
@@ -42,13 +43,7 @@ const COLUMNS: readonly Column<Worker>[] = [
   },
   {
     header: 'Task',
-    cell: ({ tasks }) =>
-      tasks[0] !== undefined && (
-        <>
-          <Link href={`/tasks/${tasks[0].id}`}>{tasks[0].name}</Link>
-          {tasks.length > 1 && <span className="quiet"> and {tasks.length - 1} more</span>}
-        </>
-      ),
+    cell: ({ tasks }) => <NamedTasks tasks={tasks} none="idle" />,
   },
   { header: 'Last seen', cell: ({ last_seen_at }) => <Ago at={last_seen_at} /> },
 ];
@@ -59,6 +54,7 @@ export function WorkersPage() {
   const answer = useLive(['workers'], places.workers);
   return (
     <Page title="Workers">
+      <AttentionBand types={['lost_worker', 'no_worker']} />
       <LiveTable
         label="Workers"
         answer={answer}

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 
@@ -147,6 +148,18 @@ describe('the log of a task', { concurrency: false }, () => {
     assert.ok(numbers[gap - 1]! > 230 && numbers[gap - 1]! < 280, `the first part ends at ${numbers[gap - 1]}`);
     assert.equal(new Set(numbers).size, numbers.length);
     assert.ok(numbers.slice(gap).every((number, at) => number === numbers[gap]! + at));
+  });
+
+  test('keeps its beginning if that came in one large piece', async () => {
+    const bench = await newBench();
+    const id = await claimed(bench);
+    const text = randomBytes(2_000).toString('base64');
+    const lines = Array.from({ length: 1_600 }, (_, index) => line(`${index} ${text}`));
+    for (let from = 0; from < lines.length; from += 200)
+      await bench.engine.appendLogs([chunk(id, from, lines.slice(from, from + 200))]);
+    const numbers = (await readAll(bench, id)).map(({ number }) => number);
+    assert.ok(numbers.length < lines.length, 'some were left out');
+    assert.deepEqual([numbers[0], numbers[199], numbers.at(-1)], [0, 199, 1_599]);
   });
 
   test('stays readable in the archive and is deleted with its task', async () => {

@@ -125,7 +125,7 @@ for (const tier of ['process', 'jail', 'container'] as const) {
 
     it('that does not exist says so', async (runner) => {
       const end = await runWith(runner, { argv: ['no-such-program'] });
-      assert.notEqual(end.exitCode, 0);
+      assert.equal(end.exitCode, 127);
       assert.match(end.stderr, /no-such-program/);
     });
 

@@ -24,10 +24,12 @@ const LOST_ATTEMPTS: Statement = {
     group by holder order by max(ended_at) desc limit $3`),
 };
 
-/** The latest runs of each job: failed ones since the last success, and the latest skipped one. */
+/** The latest runs of each job: failed ones since the last success, why the last one did, and the latest skipped one. */
 const JOBS: Statement = {
   name: 'home.jobs',
-  text: `select j.id, j.name, j.paused_reason, j.updated_at, j.next_run_at, r.failed, r.since, r.state, r.reason,
+  text: `select j.id, j.name, j.paused_reason, j.updated_at, j.next_run_at, r.failed, r.since, r.state,
+      coalesce((select t.name || ': ' || t.reason from workflow_all w join task_all t on t.id = w.failed_task
+        where w.id = r.workflow_id), r.reason) as reason,
       r.workflow_id, s.skipped_at, s.skipped_reason
     from (select * from recon.jobs order by name limit 1000) j
     cross join lateral (

@@ -60,6 +60,8 @@ export function jailCommandLine(command: Command, limits: CommandLimits, { direc
     ...['--proc', '/proc', '--dev', '/dev', '--size', size, '--tmpfs', '/dev/shm', '--size', size, '--tmpfs', '/tmp'],
     ...['--bind', directory, WORK, '--remount-ro', '/', '--chdir', WORK, '--'],
     ...(inside === null ? [] : ['prlimit', `--nproc=${inside}`]),
+    // Exits with 127 and names the program if there is none of that name; bwrap would exit with 1.
+    ...['setpriv', '--no-new-privs', '--'],
     ...command.argv,
   ];
 }

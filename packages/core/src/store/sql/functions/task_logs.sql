@@ -4,7 +4,7 @@
 
 -- Stores chunks of lines, one entry each; p_data: their contents in one value, p_sizes long each. A chunk that comes
 -- again, with more lines or the same, replaces itself. Of an attempt that logged more than p_bytes_max the first quarter
--- and the newest rest are kept.
+-- and the newest rest are kept, in whole chunks.
 create or replace function append_logs(p_tasks uuid[], p_attempts integer[], p_first_lines integer[], p_lines integer[],
   p_bytes integer[], p_sizes integer[], p_data bytea, p_bytes_max integer)
 returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -28,7 +28,7 @@ begin
   )
   delete from task_log d using stored s
   where s.total > p_bytes_max and d.task_id = s.task_id and d.attempt = s.attempt
-    and d.start_byte + d.bytes > p_bytes_max / 4
+    and d.start_byte >= p_bytes_max / 4
     and d.start_byte + d.bytes <= s.total - (p_bytes_max - p_bytes_max / 4);
 end $$;
 
