@@ -2,26 +2,37 @@ import type { Run } from '@heddle/client';
 import { useState } from 'react';
 import { changeRuns } from '../api/operations.ts';
 import type { Operation } from '../api/operations.ts';
-import { numbered, reportBulk } from '../data/bulk.ts';
+import { operateWorkflow } from '../api/workflows.ts';
+import { numbered } from '../data/bulk.ts';
+import { refreshAll } from '../data/query-client.ts';
 import { useCan } from '../data/session.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmButton } from '../ui/dialog.tsx';
+import { notify } from '../ui/toast.tsx';
 import { DefinitionDialog } from './definition-dialog.tsx';
 import { RerunDialog } from './rerun-dialog.tsx';
 
 const DONE: Readonly<Record<Operation, string>> = {
-  cancel: 'canceled',
-  pause: 'paused',
-  resume: 'resumed',
-  retry: 'retried',
+  cancel: 'Canceled',
+  pause: 'Paused',
+  resume: 'Resumed',
+  retry: 'Retried',
 };
 
 /** Changes a run as a whole. @throws Error with the server's reason if nothing changed */
-async function change(run: Run, operation: Operation): Promise<void> {
-  const result = await changeRuns(operation, [run.id]);
-  const [refused] = result.unchanged;
-  if (refused !== undefined) throw new Error(refused.reason);
-  await reportBulk(run.type, DONE[operation], result);
+async function change({ id, type, title }: Run, operation: Operation): Promise<void> {
+  if (type === 'workflow') await operateWorkflow(id, operation);
+  else {
+    const [refused] = (await changeRuns(operation, [id])).unchanged;
+    if (refused !== undefined) throw new Error(refused.reason);
+  }
+  notify(DONE[operation], title);
+  await refreshAll();
+}
+
+/** Beside the operations on one task of it, that of a batch says so. */
+function labelOf(verb: string, { type }: Run): string {
+  return type === 'batch' ? `${verb} batch` : verb;
 }
 
 /** What can be done with a whole run: stop it, hold it, try again, start it anew, and its definition. */
@@ -47,7 +58,7 @@ function OpenRunActions({ run }: { run: Run }) {
     <>
       {isPaused ? (
         <ConfirmButton
-          label="Resume"
+          label={labelOf('Resume', run)}
           verb={`Resume ${type}`}
           look="primary"
           title={`Resume ${title}?`}
@@ -57,7 +68,7 @@ function OpenRunActions({ run }: { run: Run }) {
         </ConfirmButton>
       ) : (
         <ConfirmButton
-          label="Pause"
+          label={labelOf('Pause', run)}
           verb={`Pause ${type}`}
           title={`Pause ${title}?`}
           onConfirm={() => change(run, 'pause')}
@@ -66,7 +77,7 @@ function OpenRunActions({ run }: { run: Run }) {
         </ConfirmButton>
       )}
       <ConfirmButton
-        label={`Cancel ${type}`}
+        label={labelOf('Cancel', run)}
         verb={`Cancel ${type}`}
         look="danger"
         title={`Cancel ${title}?`}
@@ -84,8 +95,8 @@ function EndedRunActions({ run }: { run: Run }) {
   if (counts.failed + counts.canceled === 0) return null;
   return (
     <ConfirmButton
-      label="Retry failed"
-      verb="Retry"
+      label={labelOf('Retry', run)}
+      verb={`Retry ${type}`}
       title={`Retry what failed in ${title}?`}
       onConfirm={() => change(run, 'retry')}
     >

@@ -27,7 +27,7 @@ export function TaskSelectionBar({ tasks, onDone }: TaskSelectionBarProps) {
   const button = (label: string, operation: Operation, done: string, chosen: readonly BasicTask[], effect: string) => (
     <ConfirmButton
       label={`${label} ${chosen.length}`}
-      verb={label}
+      verb={`${label} tasks`}
       look={operation === 'cancel' ? 'danger' : 'normal'}
       title={`${label} ${numbered(chosen.length, 'task')}?`}
       disabled={chosen.length === 0}

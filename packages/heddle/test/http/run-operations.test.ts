@@ -51,7 +51,7 @@ async function batch(tasks: NewTaskDto[]): Promise<{ id: string; tasks: Record<s
 }
 
 async function dependentsOf(id: string): Promise<Explanation['dependents']> {
-  return (await client.explain(id)).dependents;
+  return (await client.explainTask(id)).dependents;
 }
 
 async function stateOf(id: string): Promise<string> {
@@ -152,7 +152,13 @@ describe('what comes after a task', () => {
       root: {
         mode: 'sequential',
         children: [
-          { mode: 'parallel', children: [{ id: 'first', kind }, { id: 'beside', kind }] },
+          {
+            mode: 'parallel',
+            children: [
+              { id: 'first', kind },
+              { id: 'beside', kind },
+            ],
+          },
           { id: 'second', kind },
           { mode: 'parallel', children: [{ id: 'third', kind }] },
         ],

@@ -43,7 +43,11 @@ export default function CodeView(props: CodeViewProps) {
   const check = (): void => {
     const editor = view.current;
     if (editor === null) return;
-    const found = checkDocument(editor.state, { schema: latest.current.schema, server: latest.current.serverFaults, root: latest.current.root });
+    const found = checkDocument(editor.state, {
+      schema: latest.current.schema,
+      server: latest.current.serverFaults,
+      root: latest.current.root,
+    });
     const diagnostics = found.map(({ from, to, message }) => ({ from, to, message, severity: 'error' as const }));
     editor.dispatch(setDiagnostics(editor.state, diagnostics));
     latest.current.onFaults(found);

@@ -1,3 +1,4 @@
+import { startCompletion } from '@codemirror/autocomplete';
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
 import type { EditorView } from '@codemirror/view';
 import { looseValueOf, placeAt, treeOf } from './json-tree.ts';
@@ -15,8 +16,20 @@ export function completeJson(context: CompletionContext, schema: Schema): Comple
   const schemas = schemasAt(schema, place.path, document);
   const options =
     place.wants === 'name' ? nameOptions(place, membersOf(schemas), document) : valueOptions(valuesOf(schemas));
-  if (options.length === 0) return null;
-  return { from: place.from, to: place.to, options, filter: true, validFor: /^"?[\w$. -]*"?$/ };
+  const fitting = matching(options, state.sliceDoc(place.from, pos).replace(/^"/, ''));
+  // Filtered here, since a quote that closes already would count as something typed.
+  return fitting.length === 0 ? null : { from: place.from, to: place.to, options: fitting, filter: false };
+}
+
+/** Those that contain what is typed, first those that begin with it. */
+function matching(options: readonly Completion[], typed: string): Completion[] {
+  const wanted = typed.toLowerCase();
+  const places = options.map((option) => ({
+    option,
+    at: option.label.toLowerCase().replace(/^"/, '').indexOf(wanted),
+  }));
+  const found = places.filter(({ at }) => at !== -1);
+  return found.sort((a, b) => Math.min(a.at, 1) - Math.min(b.at, 1)).map(({ option }) => option);
 }
 
 function nameOptions(
@@ -26,6 +39,7 @@ function nameOptions(
 ): Completion[] {
   const existing = new Set(Object.keys(objectAt(document, place.path)));
   return [...members]
+    .sort(([, a], [, b]) => Number(b.required) - Number(a.required))
     .filter(([name]) => !existing.has(name) || place.hasColon)
     .map(([name, { schema, required }]) => ({
       label: JSON.stringify(name),
@@ -33,10 +47,10 @@ function nameOptions(
       type: 'property',
       detail: detailOf(schema, required),
       ...infoOf(schema),
-      boost: required ? 1 : 0,
       apply: (view: EditorView, _completion: Completion, from: number, to: number) => {
         const [before, after] = place.hasColon ? ['', ''] : emptyValueOf(schema);
         insert(view, from, to, `${JSON.stringify(name)}${before}`, after);
+        if (!place.hasColon && valuesOf([schema]).length > 0) startCompletion(view);
       },
     }));
 }

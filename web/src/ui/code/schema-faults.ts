@@ -2,7 +2,7 @@ import { Errors } from 'typebox/schema';
 import { Settings } from 'typebox/system';
 import type { Fault, JsonPath } from './json-path.ts';
 import { isBelow } from './json-path.ts';
-import { isSchema } from './schema-walk.ts';
+import { isSchema, memberOf } from './schema-walk.ts';
 import type { Schema } from './schema-walk.ts';
 
 const FAULTS_MAX = 50;
@@ -21,12 +21,51 @@ interface SchemaError {
 export function schemaFaults(schema: Schema, document: unknown): Fault[] {
   const deferred: JsonPath[] = [];
   const known = withoutDeferred(document, [], deferred);
-  const [, errors] = Errors(schema, known);
-  const faults = oneBranchEach(errors as unknown as SchemaError[])
+  const faults = oneBranchEach(errorsOf(schema, known))
     .flatMap((error) => faultsOf(error, known))
     .filter(({ path }) => !deferred.some((each) => isBelow(path, each)));
   const distinct = new Map(faults.map((fault) => [JSON.stringify([fault.path, fault.message]), fault]));
   return [...distinct.values()].slice(0, FAULTS_MAX);
+}
+
+/** The errors of a document; what follows from a condition is judged by itself, since the library only says that it fails. */
+function errorsOf(schema: Schema, document: unknown): SchemaError[] {
+  const [, errors] = Errors(schema, document) as unknown as [boolean, SchemaError[]];
+  return errors.flatMap((error) => {
+    if (error.keyword !== 'if' || error.params['failingKeyword'] !== 'then') return [error];
+    const consequence = schemaAt(schema, `${error.schemaPath}/then`);
+    if (consequence === null) return [error];
+    const nested = errorsOf({ ...consequence, $defs: schema['$defs'] ?? {} }, valueAt(document, error.instancePath));
+    return nested.map((each) => ({
+      ...each,
+      schemaPath: `${error.schemaPath}/then${each.schemaPath.slice(1)}`,
+      instancePath: error.instancePath + each.instancePath,
+    }));
+  });
+}
+
+/** The schema that an error names; references are followed on the way. */
+function schemaAt(root: Schema, pointer: string): Schema | null {
+  let at: unknown = root;
+  for (const step of stepsOf(pointer)) {
+    while (isSchema(at) && !Object.hasOwn(at, step) && typeof at['$ref'] === 'string') {
+      at = stepsOf(at['$ref']).reduce<unknown>(memberOf, root);
+    }
+    at = memberOf(at, step);
+  }
+  return isSchema(at) ? at : null;
+}
+
+function valueAt(document: unknown, pointer: string): unknown {
+  return stepsOf(pointer).reduce(memberOf, document);
+}
+
+/** The steps of a JSON Pointer. */
+function stepsOf(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /**
@@ -105,13 +144,9 @@ function shown(value: unknown): string {
 
 function pathOfPointer(pointer: string, document: unknown): JsonPath {
   let at = document;
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => {
-      const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-      const key = Array.isArray(at) ? Number(name) : name;
-      at = (at as Readonly<Record<string | number, unknown>>)[key];
-      return key;
-    });
+  return stepsOf(pointer).map((step) => {
+    const key = Array.isArray(at) ? Number(step) : step;
+    at = memberOf(at, key);
+    return key;
+  });
 }

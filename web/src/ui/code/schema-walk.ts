@@ -23,7 +23,7 @@ export function schemasAt(root: Schema, path: JsonPath, document: unknown): Sche
   return schemas;
 }
 
-function memberOf(value: unknown, step: string | number): unknown {
+export function memberOf(value: unknown, step: string | number): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return (value as Readonly<Record<string | number, unknown>>)[step];
 }

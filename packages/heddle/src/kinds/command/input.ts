@@ -102,7 +102,11 @@ function readTexts(
   faultOf: (name: string) => string | null,
   others: ReadonlySet<string> = new Set(),
 ): Readonly<Record<string, string>> {
-  describeMember(input, member, { type: 'object', maxProperties: ENTRIES_MAX, additionalProperties: { type: 'string' } });
+  describeMember(input, member, {
+    type: 'object',
+    maxProperties: ENTRIES_MAX,
+    additionalProperties: { type: 'string' },
+  });
   const value = input.raw(member) ?? {};
   if (!isObject(value)) {
     input.fault(member, `must be an object of strings, not ${shown(value)}`);
@@ -123,7 +127,11 @@ function textFault(text: unknown): string | null {
 }
 
 function readFiles(input: Members): CommandInput['files'] {
-  const artifact = { type: 'object', properties: { artifact: { type: 'string', minLength: 1 } }, required: ['artifact'] };
+  const artifact = {
+    type: 'object',
+    properties: { artifact: { type: 'string', minLength: 1 } },
+    required: ['artifact'],
+  };
   describeMember(input, 'files', {
     type: 'object',
     maxProperties: ENTRIES_MAX,
