@@ -8,7 +8,7 @@ import type {
   SubmissionWarning,
 } from '@heddle/client';
 import { queryOf } from '../data/filters.ts';
-import { getJson, segment } from './client.ts';
+import { ApiError, getJson, segment } from './client.ts';
 import { sendJson } from './tasks.ts';
 
 export type Operation = BulkOperation['operation'];
@@ -56,6 +56,16 @@ export function rerun(id: string, inputs: Readonly<Record<string, object>>): Pro
 
 export function listKinds(signal: AbortSignal): Promise<Kind[]> {
   return getJson('/v1/kinds', signal);
+}
+
+/** Null: no worker and no task has this kind. */
+export async function getKind(name: string, signal: AbortSignal): Promise<Kind | null> {
+  try {
+    return await getJson(`/v1/kinds/${segment(name)}`, signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
 }
 
 export function getSchemas(signal: AbortSignal): Promise<Schemas> {

@@ -1,5 +1,5 @@
 import type { Kind } from '@heddle/client';
-import { getSchemas, listKinds } from '../api/operations.ts';
+import { getKind, getSchemas, listKinds } from '../api/operations.ts';
 import { useLive } from './live.ts';
 
 const EVERY_MS = 30_000;
@@ -12,7 +12,8 @@ export function useKinds(): readonly Kind[] {
 
 /** The schema of a kind's input; null if none of its workers has told it. */
 export function useInputSchema(kind: string): Kind['input_schema'] {
-  return useKinds().find(({ name }) => name === kind)?.input_schema ?? null;
+  const { data } = useLive(['kind', kind], (signal) => getKind(kind, signal), { every: EVERY_MS });
+  return data?.input_schema ?? null;
 }
 
 /** The schemas of what can be submitted; they change with the server only. */
