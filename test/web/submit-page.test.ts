@@ -150,6 +150,7 @@ test('a secret is created, replaced and deleted, and its value is not shown', ()
     await page.getByLabel('Value').fill('another-value');
     await confirm(page, 'Replace secret');
     await page.getByText('API_KEY is set').first().waitFor();
+    await page.locator('.dialog').waitFor({ state: 'detached' });
     assert.ok(!(await page.content()).includes('another-value'));
     await row.getByRole('button', { name: 'Delete' }).click();
     await confirm(page, 'Delete secret');

@@ -5,7 +5,7 @@ import { notify } from '../ui/toast.tsx';
 export async function done(change: Promise<unknown>, title: string): Promise<void> {
   await change;
   notify(title);
-  await refreshAll();
+  void refreshAll();
 }
 
 /** Names that are separated by commas, spaces or lines. */

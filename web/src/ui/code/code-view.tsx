@@ -6,6 +6,7 @@ import { lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
 import { Compartment, EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
+import type { KeyBinding } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
 import { completeJson } from './completion.ts';
 import { checkDocument } from './check.ts';
@@ -31,6 +32,8 @@ export interface CodeViewProps {
 
 /** Checking waits until typing pauses. */
 const CHECK_PAUSE_MS = 150;
+/** How long after Escape the Tab key leaves the editor. */
+const TAB_LEAVES_MS = 5000;
 
 /** A JSON editor of CodeMirror: coloured, checked and completed by a schema. */
 export default function CodeView(props: CodeViewProps) {
@@ -91,7 +94,14 @@ export default function CodeView(props: CodeViewProps) {
 }
 
 /** Escape belongs to the editor: it lets Tab leave, and does not close the dialog around it. */
-const escape = { key: 'Escape', run: () => true, stopPropagation: true };
+const escape: KeyBinding = {
+  key: 'Escape',
+  run: (view) => {
+    view.setTabFocusMode(TAB_LEAVES_MS);
+    return true;
+  },
+  stopPropagation: true,
+};
 
 function extensions(schemaOf: () => Schema | null) {
   const source = new Compartment();
@@ -117,6 +127,8 @@ function extensions(schemaOf: () => Schema | null) {
           },
         ],
         icons: false,
+        // They open by themselves within quotes only, where Enter means nothing else.
+        interactionDelay: 0,
       }),
     ),
     keymap.of([
