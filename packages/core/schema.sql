@@ -1788,6 +1788,9 @@ UNION ALL
 -- heddle.kinds_of(p_ids uuid[])
 --   returns json, sql, stable
 
+-- heddle.lane_claimers(p_lanes integer[], p_now timestamp with time zone)
+--   returns TABLE(lane integer, holder text, heard_at timestamp with time zone), sql, stable
+
 -- heddle.lane_of(p_starts_by_webhook boolean, p_needs_runner boolean, p_kind integer)
 --   returns integer, sql, immutable
 

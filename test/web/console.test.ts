@@ -6,17 +6,20 @@ import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { startHeddle } from '@heddle/test-support/cli/heddle';
 import type { Heddle } from '@heddle/test-support/cli/heddle';
+import { Api } from '../support/web/api.ts';
 import { launchBrowser } from '../support/web/browser.ts';
 import { PageDriver } from '../support/web/page-driver.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
 let heddle: Heddle;
+let api: Api;
 let browser: Browser;
 
 before(async () => {
   execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   heddle = await startHeddle();
+  api = new Api(heddle.url);
   browser = await launchBrowser();
 });
 
@@ -25,30 +28,9 @@ after(async () => {
   await heddle.stop();
 });
 
-async function send<Answer>(method: string, path: string, body: unknown): Promise<Answer> {
-  const response = await fetch(`${heddle.url}${path}`, {
-    method,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const text = await response.text();
-  assert.ok(response.ok, `${method} ${path}: ${response.status} ${text.slice(0, 500)}`);
-  return JSON.parse(text) as Answer;
-}
-
 interface Submitted {
   id: string;
   batch_id: string;
-}
-
-/** Runs the pending tasks of a kind as a worker does; each fails for the reason given. */
-async function failAll(kind: string, reason: string): Promise<void> {
-  const claim = { kinds: [kind], max: 10, lease_secs: 60 };
-  const { tasks } = await send<{ tasks: { id: string; attempt: number }[] }>('POST', '/v1/work/claim', claim);
-  for (const { id, attempt } of tasks) {
-    await send('POST', `/v1/work/${id}/logs`, { attempt, first_line: 0, lines: [{ text: `about to fail: ${id}` }] });
-    await send('POST', `/v1/work/${id}/fail`, { attempt, reason });
-  }
 }
 
 async function withPage(run: (driver: PageDriver) => Promise<void>, width = 1400): Promise<void> {
@@ -65,11 +47,11 @@ async function withPage(run: (driver: PageDriver) => Promise<void>, width = 1400
 test('Home groups failures by reason, and leads to each task, its log and its retry', () =>
   withPage(async (driver) => {
     const { page } = driver;
-    await send('POST', '/task', [
+    await api.post('/task', [
       { name: 'load orders', kind: 'load' },
       { name: 'load customers', kind: 'load' },
     ]);
-    await failAll('load', 'connect ECONNREFUSED 10.0.0.12:5432');
+    await api.failAll('load', 'connect ECONNREFUSED 10.0.0.12:5432');
     await driver.goto('/');
     const failing = page.getByTestId('failing');
     await failing.getByRole('link', { name: /ECONNREFUSED/ }).click();
@@ -91,7 +73,7 @@ test('Home groups failures by reason, and leads to each task, its log and its re
 test('a task of a misspelled kind needs attention, with its cause and remedy two clicks from Home', () =>
   withPage(async (driver) => {
     const { page } = driver;
-    await send('POST', '/task', [{ name: 'greet the world', kind: 'Comand' }]);
+    await api.post('/task', [{ name: 'greet the world', kind: 'Comand' }]);
     await driver.goto('/');
     await page
       .getByTestId('attention')
@@ -108,11 +90,11 @@ test('a task of a misspelled kind needs attention, with its cause and remedy two
 test('runs are one list with a state on each row, filters in the address, and a graph behind each', () =>
   withPage(async (driver) => {
     const { page } = driver;
-    const [first] = await send<Submitted[]>('POST', '/task', [
+    const [first] = await api.post<Submitted[]>('/task', [
       { name: 'half', kind: 'half' },
       { name: 'other half', kind: 'other' },
     ]);
-    await failAll('half', 'out of paper');
+    await api.failAll('half', 'out of paper');
     await driver.goto('/runs');
     const row = page.getByRole('row').filter({ hasText: 'out of paper' });
     await row.getByRole('link', { name: 'half', exact: true }).waitFor();
@@ -131,7 +113,7 @@ test('runs are one list with a state on each row, filters in the address, and a 
 test('the console works by keyboard alone: skip link, places, search, rows, help', () =>
   withPage(async (driver) => {
     const { page } = driver;
-    await send('POST', '/task', [{ name: 'found by search', kind: 'search' }]);
+    await api.post('/task', [{ name: 'found by search', kind: 'search' }]);
     await driver.goto('/');
     await page.getByRole('heading', { name: 'Home' }).waitFor();
     await page.keyboard.press('Tab');
@@ -157,7 +139,7 @@ test('the console works by keyboard alone: skip link, places, search, rows, help
 test('a narrow window has a menu with all places, and rows with the names of their cells', () =>
   withPage(async (driver) => {
     const { page } = driver;
-    await send('POST', '/task', [{ name: 'on a phone', kind: 'phone' }]);
+    await api.post('/task', [{ name: 'on a phone', kind: 'phone' }]);
     await driver.goto('/');
     await driver.button('Menu');
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
@@ -190,7 +172,7 @@ test('an address that nothing has shows a page, with status 404; programs get JS
 test('every place of the navigation has a view', () =>
   withPage(async (driver) => {
     const { page } = driver;
-    await send('POST', '/task', [{ name: 'limited', kind: 'limited' }]);
+    await api.post('/task', [{ name: 'limited', kind: 'limited' }]);
     await driver.goto('/');
     const places = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
     const names = await places.allInnerTexts();

@@ -8,6 +8,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { Browser, Locator, Page } from 'playwright-core';
 import { DataDirectory, HeddleProcess } from '@heddle/test-support/app/heddle-process';
 import { eventually } from '@heddle/test-support/eventually';
+import { Api } from '../support/web/api.ts';
 import { launchBrowser } from '../support/web/browser.ts';
 import { PageDriver } from '../support/web/page-driver.ts';
 
@@ -16,6 +17,7 @@ const CLICKS_MAX = 3;
 const data = new DataDirectory();
 let server: HeddleProcess;
 let url: string;
+let api: Api;
 let browser: Browser;
 let driver: PageDriver;
 let page: Page;
@@ -24,6 +26,7 @@ let clicks: number;
 before(async () => {
   server = data.up({ WORKER_LEASE_SECS: '5', WORKER_LOOP_INTERVAL_MS: '200', HEDDLE_WEBHOOK_END_RETRY_SECS: '1' });
   ({ url } = await server.ready());
+  api = new Api(url);
   browser = await launchBrowser();
 });
 
@@ -61,41 +64,13 @@ async function attention(text: RegExp): Promise<Locator> {
   return item;
 }
 
-async function send<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
-  const headers = { 'content-type': 'application/json' };
-  const response = await fetch(
-    `${url}${path}`,
-    body === undefined ? { method } : { method, headers, body: JSON.stringify(body) },
-  );
-  const text = await response.text();
-  assert.ok(response.ok, `${method} ${path}: ${response.status} ${text.slice(0, 500)}`);
-  return (text === '' ? null : JSON.parse(text)) as Answer;
-}
-
-interface Claimed {
-  id: string;
-  attempt: number;
-}
-
-/** Claims the one task of a kind that may run, as a worker does. */
-async function claim(kind: string): Promise<Claimed> {
-  const body = { kinds: [kind], max: 10, lease_secs: 600, wait_secs: 20 };
-  const { tasks } = await send<{ tasks: Claimed[] }>('POST', '/v1/work/claim', body);
-  assert.equal(tasks.length, 1, `a task of the kind ${kind}`);
-  return tasks[0]!;
-}
-
-function statusOf(id: string): Promise<string> {
-  return send<{ status: string }>('GET', `/task/${id}`).then(({ status }) => status);
-}
-
 async function becomes(id: string, status: string): Promise<void> {
-  await eventually(async () => (await statusOf(id)) === status, `the task is ${status}`, 60_000);
+  await eventually(async () => (await api.statusOf(id)) === status, `the task is ${status}`, 60_000);
 }
 
-/** Starts a worker with a kind that never ends by itself. */
+/** Starts a worker that has a kind whose tasks never end by themselves. */
 async function startWorker(): Promise<HeddleProcess> {
-  const module = join(import.meta.dirname, '../support/web/endless-kind.ts');
+  const module = join(import.meta.dirname, '../support/web/showcase/showcase-kinds.ts');
   const environment = { HEDDLE_DATA_DIR: join(data.path, 'none'), WORKER_LEASE_SECS: '5' };
   const worker = new HeddleProcess(['worker', '--url', url, '--module', module, '--json'], environment);
   await worker.ready();
@@ -104,7 +79,7 @@ async function startWorker(): Promise<HeddleProcess> {
 
 describe('within three clicks of Home', { concurrency: false }, () => {
   test('a misspelled kind is named, with what was meant, and the task can be canceled', async () => {
-    await send('POST', '/v1/workflows', {
+    await api.post('/v1/workflows', {
       name: 'greetings',
       root: { mode: 'sequential', children: [{ id: 'greet', kind: 'Comand' }] },
     });
@@ -127,7 +102,7 @@ describe('within three clicks of Home', { concurrency: false }, () => {
 
   test('a worker that was killed is named, with the task that it lost; another one goes on', async () => {
     const worker = await startWorker();
-    const [task] = await send<{ id: string }[]>('POST', '/task', [{ name: 'endless', kind: 'Endless' }]);
+    const [task] = await api.post<{ id: string }[]>('/task', [{ name: 'endless', kind: 'Endless' }]);
     await becomes(task!.id, 'Running');
     worker.child.kill('SIGKILL');
     await worker.exited;
@@ -142,7 +117,7 @@ describe('within three clicks of Home', { concurrency: false }, () => {
     await page.getByTestId('explain').getByText('as soon as a worker requests a task').waitFor();
     const next = await startWorker();
     await page.locator('.view-title, .view-lead').getByText('Running').first().waitFor();
-    await send('DELETE', `/task/${task!.id}`);
+    await api.send('DELETE', `/task/${task!.id}`);
     await next.end('SIGINT');
   });
 
@@ -159,9 +134,9 @@ describe('within three clicks of Home', { concurrency: false }, () => {
     const on_success = [
       { kind: 'Webhook', params: { url: `http://127.0.0.1:${port}/done`, verb: 'Post', body: {} }, max_tries: 1 },
     ];
-    await send('POST', '/task', [{ name: 'bill', kind: 'bill', on_success }]);
-    const { id, attempt } = await claim('bill');
-    await send('POST', `/v1/work/${id}/complete`, { attempt });
+    await api.post('/task', [{ name: 'bill', kind: 'bill', on_success }]);
+    const { id, attempt } = await api.claimOne('bill');
+    await api.post(`/v1/work/${id}/complete`, { attempt });
     const item = await attention(/given up.*(refused|ECONNREFUSED)/i);
     await click(item.getByRole('link'));
     const row = page.getByRole('row').filter({ hasText: 'bill' });
@@ -180,13 +155,12 @@ describe('within three clicks of Home', { concurrency: false }, () => {
     const rules = [
       { type: 'Concurrency', matcher: { kind: 'load', status: 'Running', fields: ['tenant'] }, max_concurrency: 1 },
     ];
-    const [, second] = await send<{ id: string }[]>(
-      'POST',
+    const [, second] = await api.post<{ id: string }[]>(
       '/task',
       ['first load', 'second load'].map((name) => ({ name, kind: 'load', metadata: { tenant: 7 }, rules })),
     );
-    const first = await claim('load');
-    await send('DELETE', `/task/${first.id}`);
+    const first = await api.claimOne('load');
+    await api.send('DELETE', `/task/${first.id}`);
     const item = await attention(/waits for a rule: 1 task of the kind "load" \(tenant 7\) may run at once/);
     await click(item.getByRole('link'));
     const row = page.getByRole('row').filter({ hasText: 'load' });
@@ -195,11 +169,11 @@ describe('within three clicks of Home', { concurrency: false }, () => {
     await row.getByRole('link', { name: 'second load' }).waitFor();
     await click(row.getByRole('button', { name: 'Release' }));
     await click(page.getByRole('dialog').getByRole('button', { name: 'Release' }));
-    assert.equal((await claim('load')).id, second!.id);
+    assert.equal((await api.claimOne('load')).id, second!.id);
   });
 
   test('a job that failed leads to its failed task, its log and its retry', async () => {
-    await send('POST', '/v1/jobs', {
+    await api.post('/v1/jobs', {
       name: 'nightly-import',
       cron: '0 3 * * *',
       workflow: {
@@ -212,10 +186,10 @@ describe('within three clicks of Home', { concurrency: false }, () => {
         },
       },
     });
-    await send('POST', '/v1/jobs/nightly-import/trigger', {});
-    const { id, attempt } = await claim('fetch');
-    await send('POST', `/v1/work/${id}/logs`, { attempt, first_line: 0, lines: [{ text: 'asking for orders' }] });
-    await send('POST', `/v1/work/${id}/fail`, { attempt, reason: 'HTTP 503 from orders.example.com' });
+    await api.post('/v1/jobs/nightly-import/trigger', {});
+    const { id, attempt } = await api.claimOne('fetch');
+    await api.post(`/v1/work/${id}/logs`, { attempt, first_line: 0, lines: [{ text: 'asking for orders' }] });
+    await api.post(`/v1/work/${id}/fail`, { attempt, reason: 'HTTP 503 from orders.example.com' });
     const item = await attention(/The last run of the job "nightly-import" failed: fetch: HTTP 503/);
     await click(item.getByRole('link'));
     await page
@@ -225,6 +199,6 @@ describe('within three clicks of Home', { concurrency: false }, () => {
     await click(page.locator('.run-head').getByRole('link', { name: 'fetch' }));
     await page.getByText('asking for orders').first().waitFor();
     await click(button('Retry'));
-    assert.equal((await claim('fetch')).id, id);
+    assert.equal((await api.claimOne('fetch')).id, id);
   });
 });

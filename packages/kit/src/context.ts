@@ -1,7 +1,7 @@
 import type { ContainerId, TaskId, WorkflowId } from '@heddle/base/ids';
 import type { JsonObject, JsonValue } from '@heddle/base/json';
 import type { TaskState } from '@heddle/base/vocabulary/task-state';
-import type { Logger } from '@heddle/base/log';
+import type { KindLogger } from './kind-logger.ts';
 import type { Node, Parent } from './nodes.ts';
 
 /** The task that a handler executes. */
@@ -80,7 +80,7 @@ export interface KindContext {
    */
   readonly runnerLost: AbortSignal;
   /** Its lines go to the task's log, which the API, the command line and the console show, and to that of the worker. */
-  readonly log: Logger;
+  readonly log: KindLogger;
   /** Adds lines to the task's log, as the output of a program that the handler runs. */
   readonly output: (stream: 'stdout' | 'stderr', text: string) => void;
   /** Files of this task and of earlier ones. */

@@ -3,6 +3,7 @@ export { FinalFailure } from './final-failure.ts';
 export { RunnersLost } from './runners-lost.ts';
 export { PartialFailure } from './partial-failure.ts';
 export type { EarlierResult, KindContext, KindRunner, KindTask } from './context.ts';
+export type { KindLogger } from './kind-logger.ts';
 export { defineKind } from './define-kind.ts';
 export type { KindDefinition, KindOptions, RetryOptions, UncheckedKindOptions } from './define-kind.ts';
 export { into, parallel, sequential, task } from './nodes.ts';

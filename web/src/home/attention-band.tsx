@@ -11,9 +11,11 @@ export function AttentionBand({ types }: { types: readonly Attention['type'][] }
   const items = data?.attention.filter(({ type }) => types.includes(type)) ?? [];
   if (items.length === 0) return null;
   return (
-    <Section title="Needs attention" testId="attention">
-      <AttentionList items={items} targetOf={fromThere} />
-    </Section>
+    <div className="attention-band">
+      <Section title="Needs attention" testId="attention">
+        <AttentionList items={items} targetOf={fromThere} />
+      </Section>
+    </div>
   );
 }
 

@@ -13,7 +13,7 @@ export function summaryOf(task: Task, obstacles: readonly Obstacle[]): string {
   if (first !== undefined) return sentenceOf(first, task.workflow_id);
   // A worker's own claim runs at once, so a claim that has not begun waits in the queue of its kind's workers.
   return task.state === 'claimed'
-    ? `It is in the queue of kind:${task.kind} and starts as soon as a worker receives it.`
+    ? `It is in the queue of the kind "${task.kind}" and starts as soon as a worker receives it.`
     : 'It is running.';
 }
 
@@ -61,15 +61,21 @@ function sentenceOf(obstacle: Obstacle, workflowId: string): string {
   }
 }
 
+/** The lane as a sentence names it: `the kind "Resize"`. */
+export function laneInWords(lane: string): string {
+  return lane === 'webhook' ? 'tasks that start by a webhook' : `the kind "${lane.slice('kind:'.length)}"`;
+}
+
 /** Says since when no worker asks for a lane. */
 export function noWorkerSentence({ lane, last_seen, never }: Extract<Obstacle, { type: 'no_worker' }>): string {
+  const tasks = lane === 'webhook' ? laneInWords(lane) : `tasks of ${laneInWords(lane)}`;
   if (last_seen !== null)
-    return `No worker has requested tasks of ${lane} since ${new Date(last_seen).toISOString()}; start one.`;
+    return `No worker has requested ${tasks} since ${new Date(last_seen).toISOString()}; start one.`;
   // The kind was taken by workers before, or is built into Heddle.
-  if (never === undefined && lane !== 'webhook') return `No worker has requested tasks of ${lane} lately; start one.`;
+  if (never === undefined && lane !== 'webhook') return `No worker has requested ${tasks} lately; start one.`;
   const meant = never?.did_you_mean ?? null;
   const hint = meant === null ? '' : ` Did you mean "${meant}"?`;
-  return `No worker has ever requested tasks of ${lane}; start one.${hint}`;
+  return `No worker has ever requested ${tasks}; start one.${hint}`;
 }
 
 /** Names the nodes that must end before a task or a container. */

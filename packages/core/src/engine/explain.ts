@@ -100,7 +100,7 @@ async function timeOf(context: EngineContext): Promise<number> {
 /** Returns the lane of the task if no worker was seen there recently, else null. */
 async function nobodyClaims(context: EngineContext, task: TaskDetail, now: number): Promise<Obstacle | null> {
   const { database, knownKinds } = context;
-  const seen = await obstacles.findLastClaimer(database, task.id);
+  const seen = await obstacles.findLastClaimer(database, task.id, context.now());
   if (seen !== null && now - seen <= CLAIMER_GONE_MS) return null;
   const lane = task.actions.some((action) => action.trigger === 'start') ? 'webhook' : `kind:${task.kind}`;
   const [unknown] = seen === null ? await knownKinds.unknown(database, kindsForWorkers([task])) : [];

@@ -4,13 +4,12 @@ import type { Queryable, Statement } from './database.ts';
 /** A worker counts for a minute, as in reads_queue. */
 const COLUMNS = `n.name, d.description, d.input_schema, coalesce(w.workers, 0) as workers, w.last_seen_at`;
 
-/** Workers are looked up kind by kind. */
 const FROM = `left join kind k on k.name = n.name
     left join kind_description d on d.kind_id = k.id
-    left join lateral (
-      select count(*) filter (where c.seen_at > clock_timestamp() - interval '1 minute') as workers,
-        max(c.seen_at) as last_seen_at
-      from claimer c where c.lane = k.id) w on true`;
+    left join (
+      select c.lane, count(*) filter (where c.heard_at > clock_timestamp() - interval '1 minute') as workers,
+        max(c.heard_at) as last_seen_at
+      from lane_claimers(null, null) c group by c.lane) w on w.lane = k.id`;
 
 const LIST: Statement = {
   name: 'kinds.list',

@@ -31,8 +31,8 @@ const HOLDERS: Statement = {
 
 const LAST_CLAIMER: Statement = {
   name: 'explain.last_claimer',
-  text: `select max(c.seen_at) as seen_at from task t
-    left join claimer c on c.lane = lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id)
+  text: `select max(c.heard_at) as heard_at from task t
+    cross join lane_claimers(array[lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id)], $2::timestamptz) c
     where t.id = $1`,
 };
 
@@ -182,8 +182,8 @@ export function findHolders(
   return queryable.query(HOLDERS, [slot]);
 }
 
-export async function findLastClaimer(queryable: Queryable, id: string): Promise<number | null> {
-  return (await queryable.query<{ seen_at: number | null }>(LAST_CLAIMER, [id]))[0]?.seen_at ?? null;
+export async function findLastClaimer(queryable: Queryable, id: string, now: string | null): Promise<number | null> {
+  return (await queryable.query<{ heard_at: number | null }>(LAST_CLAIMER, [id, now]))[0]?.heard_at ?? null;
 }
 
 /** Counts ready tasks of the same lane that come first, up to 10,000. */

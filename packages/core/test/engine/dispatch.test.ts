@@ -151,13 +151,13 @@ describe('tasks that go through queues', { concurrency: false }, () => {
     const id = tasks[0]!.id;
     assert.equal(
       (await engine.explain(id))?.summary,
-      'It is in the queue of kind:work and starts as soon as a worker receives it.',
+      'It is in the queue of the kind "work" and starts as soon as a worker receives it.',
     );
     const seen = clock.now();
     await clock.advance(61_000);
     const explanation = await engine.explain(id);
     assert.deepEqual(explanation?.obstacles, [{ type: 'no_worker', lane: 'kind:work', last_seen: seen }]);
-    assert.match(explanation.summary, /^No worker has requested tasks of kind:work since /);
+    assert.match(explanation.summary, /^No worker has requested tasks of the kind "work" since /);
     await engine.workersSeen([{ worker: 'w2', kinds: ['work'], concurrency: 1 }]);
     assert.deepEqual((await engine.explain(id))?.obstacles, []);
   });

@@ -45,7 +45,7 @@ test('a task says what it waits for: parents, then a rule with its holders, a pa
     parents: [{ id: holder.id, name: 'holder', state: 'running', requires_success: true }],
   });
   assert.match((await explained(3)).summary, /^It does not start before 2023-11-14T/);
-  assert.match((await explained(4)).summary, /^No worker has ever requested tasks of kind:nobody/);
+  assert.match((await explained(4)).summary, /^No worker has ever requested tasks of the kind "nobody"/);
 
   await engine.pause([tasks[2]!.id]);
   assert.equal((await explained(2)).obstacles[0]?.type, 'paused');
@@ -53,7 +53,7 @@ test('a task says what it waits for: parents, then a rule with its holders, a pa
   await succeed(engine, [holder]);
   assert.match((await explained(2)).summary, /^It is (next in its lane|ready)/);
   await clock.advance(120_000);
-  assert.match((await explained(2)).summary, /^No worker has requested tasks of kind:work since 2023/);
+  assert.match((await explained(2)).summary, /^No worker has requested tasks of the kind "work" since 2023/);
   assert.match((await explained(0)).summary, /^It has ended \(succeeded\)/);
   assert.equal(await engine.explain('00000000-0000-7000-8000-000000000000'), null);
 });
@@ -63,7 +63,7 @@ test('a task whose start is being delivered says how often that was tried, and w
   const action = { trigger: 'start' as const, params: { url: 'http://127.0.0.1:9/x', verb: 'Post' as const } };
   const { tasks } = await submitTasks(engine, [newTask({ actions: [action] })]);
   const summary = async () => (await engine.explain(tasks[0]!.id))!.summary;
-  assert.match(await summary(), /^No worker has ever requested tasks of webhook/);
+  assert.match(await summary(), /^No worker has ever requested tasks that start by a webhook/);
   await engine.claimForDelivery('test', 1);
   assert.equal(await summary(), 'Its start webhook is about to be called.');
   const request = { holder: 'test', limit: 1, limit_per_origin: 1, saturated_origins: [], lease_ms: 1_000 };

@@ -34,7 +34,7 @@ test('status: what needs attention, with its remedy; workers; queues', async () 
   assert.equal(shown.code, 0, shown.stderr);
   assert.match(shown.stdout, /^1 open runs; tasks: 0 running, 1 ready/);
   assert.match(shown.stdout, /error: 1 task waits, and no worker runs the kind "nobody\.runs\.this"/);
-  assert.match(shown.stdout, /Start a worker for kind:nobody\.runs\.this/);
+  assert.match(shown.stdout, /Start a worker for the kind "nobody\.runs\.this"/);
 
   // The server registers once its kinds run.
   const worker = await eventually(async () => {

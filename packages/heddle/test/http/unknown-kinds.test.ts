@@ -148,7 +148,7 @@ describe('explain', () => {
     const explanation = (await server.app.inject({ url: `/v1/tasks/${id}/explain` })).json<Record<string, unknown>>();
     assert.equal(
       explanation['summary'],
-      'No worker has ever requested tasks of kind:CountWordz; start one. Did you mean "CountWords"?',
+      'No worker has ever requested tasks of the kind "CountWordz"; start one. Did you mean "CountWords"?',
     );
     assert.deepEqual(explanation['obstacles'], [
       { type: 'no_worker', lane: 'kind:CountWordz', last_seen: null, never: { did_you_mean: 'CountWords' } },
@@ -159,6 +159,6 @@ describe('explain', () => {
     const { body } = await post('/task', batch('queued.resize'));
     await database.query({ name: 'test.forget_claimers', text: 'delete from heddle.claimer' }, []);
     const explanation = await engine.explain((body as unknown as [{ id: string }])[0].id);
-    assert.equal(explanation!.summary, 'No worker has requested tasks of kind:queued.resize lately; start one.');
+    assert.equal(explanation!.summary, 'No worker has requested tasks of the kind "queued.resize" lately; start one.');
   });
 });

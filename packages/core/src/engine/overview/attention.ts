@@ -1,6 +1,6 @@
 import { hashToText } from '../../domain/stored-hash.ts';
 import * as troubles from '../../store/overview/troubles.ts';
-import { counted } from '../explain-summary.ts';
+import { counted, laneInWords } from '../explain-summary.ts';
 import type { OverviewContext } from './context.ts';
 import { executorItems, jobItems } from './more-attention.ts';
 import type { Attention } from './port.ts';
@@ -49,15 +49,15 @@ function waiting(n: number, more: boolean): string {
 function laneItem({ row, lane, kind, obstacle }: LaneState): Attention[] {
   if (obstacle === null) return [];
   const meant = obstacle.never?.did_you_mean ?? null;
-  const what = kind === null ? 'tasks that start by a webhook' : `the kind "${kind}"`;
+  const words = laneInWords(lane);
   const last =
     obstacle.last_seen === null ? '' : `; the last one was seen at ${new Date(obstacle.last_seen).toISOString()}`;
   return [
     {
       type: 'no_worker',
       severity: 'error',
-      title: `${waiting(row.tasks, row.more)}, and no worker runs ${what}${last}.`,
-      remedy: remedyOf(kind, lane, meant),
+      title: `${waiting(row.tasks, row.more)}, and no worker runs ${words}${last}.`,
+      remedy: remedyOf(kind, words, meant),
       since: row.since,
       count: row.tasks,
       count_capped: row.more,
@@ -67,10 +67,10 @@ function laneItem({ row, lane, kind, obstacle }: LaneState): Attention[] {
   ];
 }
 
-function remedyOf(kind: string | null, lane: string, meant: string | null): string {
+function remedyOf(kind: string | null, words: string, meant: string | null): string {
   if (kind === null) return 'Start a server: servers call webhooks.';
-  if (meant === null) return `Start a worker for ${lane}, or cancel the tasks if the kind is misspelled.`;
-  return `Cancel the tasks and submit them with the kind "${meant}" if you meant that; else start a worker for ${lane}.`;
+  if (meant === null) return `Start a worker for ${words}, or cancel the tasks if the kind is misspelled.`;
+  return `Cancel the tasks and submit them with the kind "${meant}" if you meant that; else start a worker for ${words}.`;
 }
 
 function deadLetterItem({ queue, n, since, reason }: troubles.DeadLettersRow): Attention {
@@ -139,8 +139,7 @@ function deadDeliveryItem({ origin, n, since, error, task_id }: troubles.OriginR
     type: 'webhook_dead',
     severity: 'error',
     title: `${deliveries} to ${origin} ${n === 1 ? 'was' : 'were'} given up${becauseOf(error)}.`,
-    remedy:
-      'Fix the target, then replay what `heddle webhook list --state dead` lists; if a start was given up, retry its task.',
+    remedy: 'Fix the target, then replay them; if a start was given up, retry its task.',
     since,
     ...capped(n),
     origin,

@@ -4,7 +4,7 @@ import { hashToText } from '../../domain/stored-hash.ts';
 import { COUNT_CAP } from '../../store/overview/counts.ts';
 import * as store from '../../store/overview/waiting.ts';
 import { CLAIMER_GONE_MS, slotFields } from '../explain.ts';
-import { counted, noWorkerSentence, ruleSentence } from '../explain-summary.ts';
+import { counted, laneInWords, noWorkerSentence, ruleSentence } from '../explain-summary.ts';
 import type { Obstacle } from '../explanation.ts';
 import { WEBHOOK_LANE } from '../lanes.ts';
 import type { OverviewContext } from './context.ts';
@@ -86,7 +86,7 @@ export async function fullSlots({ database }: OverviewContext): Promise<FullSlot
 export function laneGroup({ row, lane, kind, obstacle }: LaneState): WaitingGroup {
   const text =
     obstacle === null
-      ? `The workers of ${lane} are busy; the tasks start as soon as these have capacity.`
+      ? `The workers of ${laneInWords(lane)} are busy; the tasks start as soon as these have capacity.`
       : noWorkerSentence(obstacle);
   return { ...groupOf(row), type: obstacle === null ? 'queued' : 'no_worker', text, kind };
 }

@@ -37,12 +37,12 @@ const RUNNING_BY_KIND: Statement = {
     cross join lateral (select t.kind_id from task t where t.id = u.id and t.lease_id = l.id offset 0) t join kind k on k.id = t.kind_id group by k.name`,
 };
 
-/** Kinds that workers claimed in the last minute. */
+/** Kinds whose workers were heard of in the last minute. */
 const LIVE_KINDS: Statement = {
   name: 'queues.live_kinds',
   text: `select k.id as lane, k.name as kind, count(*) as workers
-    from claimer c join kind k on k.id = c.lane
-    where c.seen_at > $1::timestamptz - $2 * interval '1 millisecond' group by k.id, k.name order by k.name limit 1000`,
+    from lane_claimers(null, $1::timestamptz) c join kind k on k.id = c.lane
+    where c.heard_at > $1::timestamptz - $2 * interval '1 millisecond' group by k.id, k.name order by k.name limit 1000`,
 };
 
 const DELAYED_BY_KIND: Statement = {

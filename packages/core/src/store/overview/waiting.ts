@@ -12,9 +12,10 @@ const LANES: Statement = { name: 'home.lanes', text: `select * from ready_lanes(
 
 const CLAIMERS: Statement = {
   name: 'home.claimers',
-  text: `select l.lane, k.name as kind, max(c.seen_at) as last_seen,
-      count(c.holder) filter (where c.seen_at > $2::timestamptz - $3 * interval '1 millisecond') as live
-    from unnest($1::integer[]) l(lane) left join kind k on k.id = l.lane left join claimer c on c.lane = l.lane
+  text: `select l.lane, k.name as kind, max(c.heard_at) as last_seen,
+      count(c.holder) filter (where c.heard_at > $2::timestamptz - $3 * interval '1 millisecond') as live
+    from unnest($1::integer[]) l(lane) left join kind k on k.id = l.lane
+    left join lane_claimers($1::integer[], $2::timestamptz) c on c.lane = l.lane
     group by l.lane, k.name`,
 };
 

@@ -82,7 +82,7 @@ function linesOf(output: Output, obstacle: Obstacle): string[] {
     case 'delayed':
       return [`not before ${obstacle.until}, as attempt ${obstacle.attempt}`];
     case 'no_worker':
-      return [`no worker for tasks of ${printable(obstacle.lane)}; last seen: ${obstacle.last_seen ?? 'never'}`];
+      return [`no worker for ${printable(obstacle.lane)}; last seen: ${obstacle.last_seen ?? 'never'}`];
     case 'runner': {
       const { request_id, since, launching, last_failure, runners } = obstacle;
       return [

@@ -9,6 +9,7 @@ import { artifactsOfRun } from './run-artifacts.ts';
 import { checkInput, type CheckedInput } from './check-input.ts';
 import { Completion, reasonOf, RESULT_BYTES_MAX } from './completion.ts';
 import { toJson } from './json-value.ts';
+import { kindLogger } from './kind-logger.ts';
 import { redactedCompletion, redactedLogger } from './redacted-run.ts';
 import { NodeEmitter, type NodeSink } from './node-emitter.ts';
 import {
@@ -73,7 +74,7 @@ class KindRun implements KindContext {
   #runnerLost: AbortSignal | undefined;
   /** Null if its input names no secret. */
   #redactor: Redactor | null = null;
-  #log: Logger | undefined;
+  #log: KindContext['log'] | undefined;
   #artifacts: KindContext['artifacts'] | undefined;
 
   constructor(definition: KindDefinition, task: KindTask, host: RunHost, ports: RunPorts) {
@@ -95,9 +96,9 @@ class KindRun implements KindContext {
     return (this.#runnerLost ??= this.#host.runnerLost ?? new AbortController().signal);
   }
 
-  get log(): Logger {
-    if (this.#redactor === null) return this.#host.log;
-    return (this.#log ??= redactedLogger(this.#host.log, this.#redactor));
+  get log(): KindContext['log'] {
+    const { log } = this.#host;
+    return (this.#log ??= kindLogger(this.#redactor === null ? log : redactedLogger(log, this.#redactor)));
   }
 
   get output(): KindContext['output'] {

@@ -172,6 +172,25 @@ describe('the context of a handler', () => {
     ]);
   });
 
+  it('logs messages with fields and without', async () => {
+    const lines: unknown[] = [];
+    const write = (...line: unknown[]): void => void lines.push(line);
+    const log = { debug: write, info: write, warn: write, error: write, child: () => log };
+    const kind = defineKind({
+      name: 'talkative',
+      run: (_, context) => {
+        context.log.info('begins');
+        context.log.warn({ ms: 812 }, 'is slow');
+        return Promise.resolve(null);
+      },
+    });
+    await runOnce(kind, { host: { log } });
+    assert.deepEqual(lines, [
+      [{}, 'begins'],
+      [{ ms: 812 }, 'is slow'],
+    ]);
+  });
+
   it('does not create the signal for a handler that does not use it', async () => {
     let asked = 0;
     const host = {

@@ -231,6 +231,33 @@ describe('waiting tasks', () => {
     assert.equal((await home()).now.paused.n, 0);
   });
 
+  test('a worker with all hands full claims nothing, and is not taken for gone until its tasks are silent too', async () => {
+    const long = newTask({ kind: 'long' });
+    await submitTasks(bench.engine, [long]);
+    await claimKind(bench.engine, 'long', 1);
+    const next = newTask({ kind: 'long' });
+    await submitTasks(bench.engine, [next]);
+    const before = (table: string, column: string) =>
+      bench.database.query({
+        name: `test.earlier_${table}`,
+        text: `update ${table} set ${column} = clock_timestamp() - interval '2 minutes'
+          where ${table === 'task' ? 'id' : 'lane::text'} = ${table === 'task' ? `'${long.id}'` : `(select id::text from kind where name = 'long')`}`,
+      });
+    const stateOf = async () => {
+      const answer = await home();
+      const { summary } = await get<{ summary: string }>(`/v1/tasks/${next.id}/explain`);
+      return [answer.waiting.find(({ kind }) => kind === 'long')!.type, summary];
+    };
+    await before('claimer', 'seen_at');
+    const [type, summary] = await stateOf();
+    assert.equal(type, 'queued');
+    assert.match(summary!, /^It is next in its lane/);
+    await before('task', 'updated_at');
+    const [later, explained] = await stateOf();
+    assert.equal(later, 'no_worker');
+    assert.match(explained!, /^No worker has requested tasks of the kind "long" since/);
+  });
+
   test('numbers of open tasks', async () => {
     const before = await home();
     const parent = newTask({ kind: 'numbers' });
