@@ -52,7 +52,7 @@ test('the editor names faults with their lines, completes from the schema, and l
       (await editor(page, 'Input').innerText()).includes('"mode": "fill"'),
     );
     // Tab stays inside; Escape and then Tab leaves.
-    const isInside = () => page.evaluate(() => document.activeElement?.closest('.cm-editor') !== null);
+    const isInside = () => driver.read<boolean>(`document.activeElement.closest('.cm-editor') !== null`);
     await page.keyboard.press('Tab');
     assert.equal(await isInside(), true);
     await page.keyboard.press('Escape');
@@ -95,7 +95,7 @@ test('a retry from a task says what it runs again, and the summary what the task
     await bench.failAll('after-a', 'out of paper');
     await driver.goto(`/tasks/${tasks[0]!.id}`);
     const held = page.getByTestId('held-up');
-    await held.getByText('2 of 2 tasks after it wait for it, or failed because of it.').waitFor();
+    await held.getByText('2 tasks after it wait, or failed because of what is before.').waitFor();
     await held.getByRole('link', { name: 'transform' }).waitFor();
     await driver.button('Retry with…');
     await page.getByRole('menuitem', { name: 'Everything after it…' }).click();

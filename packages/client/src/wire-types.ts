@@ -361,7 +361,7 @@ export interface ExplanationDto {
     total: number;
     /** Whether there are more. */
     total_capped: boolean;
-    /** Of those counted, the ones that have not ended, or failed because of it. */
+    /** Of those counted, the ones that have not ended, or failed because of what is before them. */
     held_up: number;
     /** The first 20, the nearest first. */
     tasks: {

@@ -1,6 +1,7 @@
-import type { Task } from '@heddle/client';
+import type { Explanation, Task } from '@heddle/client';
 import { Link } from 'wouter';
 import { tasks } from '../api/tasks.ts';
+import { numbered } from '../data/bulk.ts';
 import { useLive } from '../data/live.ts';
 import { Section } from '../ui/page.tsx';
 import { StateGlyph } from '../ui/glyphs.tsx';
@@ -15,17 +16,11 @@ export function HeldUp({ task: { id, status } }: { task: Task }) {
     every: isDone ? false : EVERY_MS,
   });
   if (data === undefined || data.dependents.total === 0) return null;
-  const { total, total_capped, held_up, tasks: first } = data.dependents;
-  const all = `${total.toLocaleString()}${total_capped ? '+' : ''}`;
-  const words = isDone
-    ? `${all} ${total === 1 ? 'task comes' : 'tasks come'} after it.`
-    : held_up === 0
-      ? `None of the ${all} tasks after it waits for it.`
-      : `${held_up.toLocaleString()} of ${all} ${total === 1 ? 'task' : 'tasks'} after it wait for it, or failed because of it.`;
+  const { total, total_capped, tasks: first } = data.dependents;
   const more = total - first.length;
   return (
     <Section title={isDone ? 'After it' : 'Holds up'} testId="held-up">
-      <p>{words}</p>
+      <p>{wordsOf(data.dependents, isDone)}</p>
       <p className="held-up">
         {first.map((each) => (
           <span key={each.id} className="named-task">
@@ -41,4 +36,12 @@ export function HeldUp({ task: { id, status } }: { task: Task }) {
       </p>
     </Section>
   );
+}
+
+function wordsOf({ total, total_capped, held_up }: Explanation['dependents'], isDone: boolean): string {
+  const all = total_capped ? `More than ${numbered(total, 'task')}` : numbered(total, 'task');
+  if (isDone) return `${all} ${total === 1 ? 'comes' : 'come'} after it.`;
+  if (held_up === 0) return `${all} after it, none of which waits.`;
+  const held = held_up === total && !total_capped ? all : `${held_up.toLocaleString()} of ${all.toLowerCase()}`;
+  return `${held} after it ${held_up === 1 ? 'waits' : 'wait'}, or failed because of what is before.`;
 }

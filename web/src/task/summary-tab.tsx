@@ -21,7 +21,9 @@ export function SummaryTab({ task }: { task: Task }) {
           <p>{task.failure_reason}</p>
         </div>
       )}
-      {(!STATE[state].ended || STATE[state].bad) && <Explain id={task.id} status={task.status} />}
+      {(!STATE[state].ended || (STATE[state].bad && task.failure_reason === null)) && (
+        <Explain id={task.id} status={task.status} />
+      )}
       <HeldUp task={task} />
       <MergedLink kind={task.kind} input={task.metadata} />
       <LogTail task={task} />

@@ -76,7 +76,7 @@ export interface Dependents {
   /** Counted up to 1,000. */
   total: number;
   total_capped: boolean;
-  /** Those of the counted ones that have not ended, or failed because of it. */
+  /** Those of the counted ones that have not ended, or failed because of what is before them. */
   held_up: number;
   /** The first 20: those next to it first. */
   tasks: { id: TaskId; name: string; state: TaskState }[];

@@ -37,7 +37,7 @@ const walks = (prefix: string): string => `
   )
   select t.id, t.name, t.state,
     count(*) over () as total,
-    count(*) filter (where t.state < :terminal or t.cause = $1) over () as held_up
+    count(*) filter (where t.state < :terminal or t.cause is not null) over () as held_up
   from found f join ${prefix}task t on t.id = f.id
   order by f.nth limit ${DEPENDENTS_SHOWN}`;
 

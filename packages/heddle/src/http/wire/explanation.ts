@@ -113,7 +113,7 @@ const DependentsDto = Type.Object(
   {
     total: Count('How many there are, counted up to 1,000.'),
     total_capped: Type.Boolean({ description: 'Whether there are more.' }),
-    held_up: Count('Of those counted, the ones that have not ended, or failed because of it.'),
+    held_up: Count('Of those counted, the ones that have not ended, or failed because of what is before them.'),
     tasks: Type.Array(NamedTask, { description: 'The first 20, the nearest first.' }),
   },
   {
