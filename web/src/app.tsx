@@ -21,6 +21,7 @@ const ExecutorPage = lazy(async () => ({ default: (await import('./executors/exe
 const HomePage = lazy(async () => ({ default: (await import('./home/home-page.tsx')).HomePage }));
 const FailurePage = lazy(async () => ({ default: (await import('./home/failure-page.tsx')).FailurePage }));
 const RunsPage = lazy(async () => ({ default: (await import('./runs/runs-page.tsx')).RunsPage }));
+const SubmitPage = lazy(async () => ({ default: (await import('./submit/submit-page.tsx')).SubmitPage }));
 const RunPage = lazy(async () => ({ default: (await import('./runs/run-page.tsx')).RunPage }));
 const GridPage = lazy(async () => ({ default: (await import('./runs/grid-page.tsx')).GridPage }));
 const TaskPage = lazy(async () => ({ default: (await import('./task/task-page.tsx')).TaskPage }));
@@ -54,6 +55,7 @@ function Views() {
       <Route path="/runs" component={RunsPage} />
       <Route path="/runs/grid" component={GridPage} />
       <Route path="/runs/:id" component={RunPage} />
+      <Route path="/submit" component={SubmitPage} />
       <Route path="/view" component={OldAddress} />
       <Route path="/workflows">
         <Redirect to="/runs?type=workflow" replace />
