@@ -22,11 +22,11 @@ const TLS = {
   ...{ cipher: 'ECDHE-RSA-AES128-GCM-SHA256', alpn: 'h2', certificate: SHA256, findings: ['weak_version'] },
 };
 
-const certificate = () => ({
+const CERTIFICATE = {
   ...{ sha256: SHA256, subject_cn: 'shop.example.com', subject_an: ['shop.example.com', 'www.example.com'] },
   ...{ issuer_cn: 'Example CA', endpoints: ['192.0.2.10:443'], findings: [] },
   not_after: new Date(Date.now() + 9.5 * DAY_MS).toISOString(),
-});
+};
 
 const NAMES = [{ name: 'shop.example.com', type: 'A', a: ['192.0.2.10'] }];
 
@@ -40,7 +40,7 @@ export async function makeSurface(api: Api): Promise<void> {
     upsert('host', 'item.ip', HOSTS),
     upsert('service', `item.ip + ':' + string(int(item.port)) + '/tcp'`, services),
     upsert('tls', `item.ip + ':' + string(int(item.port)) + '/' + item.sni`, [TLS]),
-    upsert('certificate', 'item.sha256', [certificate()]),
+    upsert('certificate', 'item.sha256', [CERTIFICATE]),
     upsert('name', `item.name + '/' + item.type`, NAMES),
   ];
   const [ssh, ...others] = SERVICES;
