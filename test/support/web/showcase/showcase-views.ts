@@ -30,10 +30,17 @@ export function viewsOf({ failedBatch, failedTask, workflow, wideBatch }: ShownI
     { name: 'rules', path: '/rules' },
     { name: 'webhooks', path: '/webhooks' },
     { name: 'schedules', path: '/schedules' },
+    { name: 'calendar', path: '/schedules?view=calendar' },
+    { name: 'calendar-day', path: '/schedules?view=calendar&span=day' },
+    { name: 'job', path: '/schedules/nightly-import' },
+    { name: 'job-form', path: '/schedules/nightly-import?form=edit' },
     { name: 'runners', path: '/pool' },
     { name: 'executors', path: '/executors' },
     { name: 'findings', path: '/findings' },
+    { name: 'finding', path: '/findings', arrange: openFirstRow },
     { name: 'surface', path: '/surface' },
+    { name: 'certificates', path: '/surface?model=certificate' },
+    { name: 'host', path: '/surface/hosts/192.0.2.10' },
     { name: 'audit', path: '/audit' },
     { name: 'settings', path: '/settings' },
     ...changesOf(failedBatch, failedTask),
@@ -117,6 +124,11 @@ function changesOf(failedBatch: string, failedTask: string): View[] {
     { name: 'new-token', path: '/settings', arrange: (page) => opened(page, 'Create token…') },
     { name: 'new-secret', path: '/settings', arrange: (page) => opened(page, 'Create secret…') },
   ];
+}
+
+async function openFirstRow(page: Page): Promise<void> {
+  await page.locator('main tbody a').first().click();
+  await page.locator('main .crumbs').waitFor();
 }
 
 /** Opens a view and waits until it shows what it is about. */

@@ -8,6 +8,7 @@ import { eventually } from '@heddle/test-support/eventually';
 import { plant } from '../../../../examples/secret-scan/plant.ts';
 import { Api } from '../api.ts';
 import { INVOICES, ORDERS, ordersOf, RESIZE } from './showcase-runs.ts';
+import { makeSurface } from './showcase-surface.ts';
 
 const KINDS = join(import.meta.dirname, 'showcase-kinds.ts');
 const EVENTS = join(import.meta.dirname, '../../../../examples/remote-events');
@@ -100,6 +101,7 @@ async function fill(api: Api, directory: string): Promise<ShownIds> {
   await submitBatch(api, ORDERS, ordersOf('Saturday', []));
   await makeJobs(api);
   await makeSecrets(api, directory);
+  await makeSurface(api);
   await makeTroubles(api);
   const failedTask = await eventually(
     async () => {
