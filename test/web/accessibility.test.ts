@@ -21,10 +21,10 @@ after(async () => {
   await showcase.stop();
 });
 
-/** What breaks a rule of WCAG 2.2 level AA or good practice, with the first element. */
-async function violations(page: Page): Promise<string[]> {
+/** What breaks a rule, with the first element. */
+async function violations(page: Page, rules: string): Promise<string[]> {
   await page.evaluate(axe.source);
-  const found = await page.evaluate<axe.AxeResults>('axe.run()');
+  const found = await page.evaluate<axe.AxeResults>(`axe.run(${rules})`);
   return found.violations.map(
     ({ id, help, nodes }) => `${id} (${help}), ${nodes.length} times: ${nodes[0]?.html ?? ''}`,
   );
@@ -40,13 +40,17 @@ function overflow(page: Page): Promise<string | null> {
   })()`);
 }
 
-for (const scheme of ['light', 'dark'] as const) {
+/** The dark theme differs in its colours alone. */
+for (const [scheme, rules] of [
+  ['light', ''],
+  ['dark', '{ runOnly: ["color-contrast"] }'],
+] as const) {
   test(`no view breaks a rule of accessibility (${scheme})`, async () => {
     const driver = await PageDriver.open(browser, showcase.url, scheme);
     const found: Record<string, string[]> = {};
     for (const view of viewsOf(showcase.ids)) {
       await openView(driver.page, showcase.url, view);
-      const broken = await violations(driver.page);
+      const broken = await violations(driver.page, rules);
       if (broken.length > 0) found[view.name] = broken;
     }
     assert.deepEqual(found, {});

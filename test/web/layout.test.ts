@@ -119,17 +119,25 @@ test('an empty graph and a cycle, which cannot occur, do no harm', () => {
   );
 });
 
-test('a curve is level at both ends, and points are recovered from weights and distances', () => {
+test('a curve starts and ends level at the sides of the cards, and crosses levels level, too', () => {
   const from = { x: 0, y: 0 };
   const to = { x: 900, y: 300 };
-  const curve = levelCurve(from, to);
-  assert.equal(curve.weights.length, 2);
-  const start = { x: CARD_WIDTH / 2, y: 0 };
-  const end = { x: to.x - CARD_WIDTH / 2, y: to.y };
-  const [dx, dy] = [end.x - start.x, end.y - start.y];
-  const length = Math.hypot(dx, dy);
-  const heights = curve.weights.map((weight, i) => start.y + dy * weight + (dx / length) * curve.distances[i]!);
-  assert.ok(Math.abs(heights[0]! - start.y) < 1e-6 && Math.abs(heights[1]! - end.y) < 1e-6);
+  for (const lanes of [[], [{ x: 450, y: 120 }]]) {
+    const points = levelCurve(from, to, lanes);
+    assert.equal(points.length % 3, 1, 'a start, then two control points and an end for each curve');
+    assert.deepEqual(
+      [points[0], points.at(-1)],
+      [
+        { x: CARD_WIDTH / 2, y: 0 },
+        { x: to.x - CARD_WIDTH / 2, y: to.y },
+      ],
+    );
+    for (let i = 0; i + 3 < points.length; i += 3) {
+      assert.equal(points[i]!.y, points[i + 1]!.y);
+      assert.equal(points[i + 2]!.y, points[i + 3]!.y);
+    }
+    for (const lane of lanes) assert.ok(points.some(({ x, y }) => x === lane.x - CARD_WIDTH / 2 && y === lane.y));
+  }
 });
 
 test('control points are converted back to the original points', () => {

@@ -81,7 +81,7 @@ const failedId = fixtureId(MIXED, 4);
 test('a 401 shows a login; a wrong token is rejected with a message, the right one continues', () =>
   withPage(async (driver) => {
     server.token = 'right';
-    await driver.goto(`/view?batch=${mixedId}`);
+    await driver.goto(`/runs/${mixedId}`);
     await driver.page.getByRole('heading', { name: 'Log in' }).waitFor();
     await driver.page.getByLabel('Token').fill('wrong');
     await driver.button('Log in');
@@ -102,14 +102,15 @@ test('canceling asks for confirmation; pause, resume and retry send their operat
   withPage(async (driver) => {
     await driver.gotoGraph(mixedId);
     await driver.clickTask(runningId);
-    await driver.button('Cancel');
-    await driver.button('Keep task');
+    await driver.button('Cancel task');
+    await driver.page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click();
+    await driver.page.getByRole('dialog').waitFor({ state: 'detached' });
     await driver.button('Pause');
     await driver.waitForColour(runningId, 'Paused');
     await driver.button('Resume');
     await driver.waitForColour(runningId, 'Pending');
-    await driver.button('Cancel');
     await driver.button('Cancel task');
+    await driver.page.getByRole('dialog').getByRole('button', { name: 'Cancel task' }).click();
     await driver.waitForColour(runningId, 'Canceled');
     await driver.clickTask(failedId);
     await driver.button('Retry');
@@ -131,8 +132,10 @@ test("a rejected operation shows the server's message", () =>
       error: 'The task is not in a state that allows this',
       details: ['status: is Success'],
     };
-    await driver.button('Pause');
-    const problem = driver.page.getByTestId('details').getByRole('alert');
+    await driver.button('Cancel task');
+    const dialog = driver.page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Cancel task' }).click();
+    const problem = dialog.getByRole('alert');
     await problem.getByText('The task is not in a state that allows this').waitFor();
     await problem.getByText('status: is Success').waitFor();
   }));
@@ -160,9 +163,9 @@ test('the end of a batch is shown, and an empty batch explained', () =>
     server.change(mixedId, ids, { status: 'Success', ended_at: new Date().toISOString() });
     server.end(mixedId);
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
-    await driver.page.getByText('10 of 10').waitFor();
-    await driver.goto(`/view?batch=${fixtureId(EMPTY, 0)}`);
-    await driver.page.getByRole('heading', { name: 'This batch has no tasks' }).waitFor();
+    await driver.page.getByText('10 of 10 tasks ended').waitFor();
+    await driver.goto(`/runs/${fixtureId(EMPTY, 0)}`);
+    await driver.page.getByText('This batch has no tasks').waitFor();
   }));
 
 test('a retry reopens a completed batch, and the page follows it again', () =>
@@ -212,10 +215,10 @@ test('a server without streams is polled every few seconds instead', () =>
 test('the dark theme repaints the graph and is kept', () =>
   withPage(async (driver) => {
     await driver.gotoGraph(mixedId);
-    const light = await driver.legendColour('Failure');
+    const light = await driver.stateColour('Failure');
     await driver.button('Theme');
     await driver.page.getByRole('menuitem', { name: 'Dark' }).click();
-    assert.notEqual(await driver.legendColour('Failure'), light);
+    assert.notEqual(await driver.stateColour('Failure'), light);
     await driver.waitForColour(failedId, 'Failure');
     await driver.page.reload();
     await driver.drawn();

@@ -6,6 +6,7 @@ import { after, before, beforeEach } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { createEngine } from '@heddle/core/engine/engine';
 import type { Engine } from '@heddle/core/engine/port';
+import { createRuns } from '@heddle/core/engine/runs/runs';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { systemRandom } from '@heddle/base/random';
@@ -40,7 +41,8 @@ before(async () => {
   execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   const { database } = await createTestDatabase();
   engine = createEngine({ database, clock: systemClock, random: systemRandom, log: silentLogger });
-  server = await createTestServer({ engine, database, config: { pageDirectory: join(ROOT, 'web/dist') } });
+  const runs = createRuns(database);
+  server = await createTestServer({ engine, database, runs, config: { pageDirectory: join(ROOT, 'web/dist') } });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
   browser = await launchBrowser();
   const [dangerous] = await submit([{ name: MARKUP, kind: '<script>', metadata: { note: MARKUP } }]);

@@ -113,40 +113,44 @@ test('a workflow is followed from its first task to a failure, and through a ret
     await driver.goto('/workflows');
     await driver.page.getByRole('link', { name: 'fan out' }).click();
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
-    await item(driver, /^last, Pending/).click();
+    await item(driver, /^last, Waiting/).click();
     await driver.page.getByTestId('explain').waitFor();
     assert.deepEqual(await work('followed'), ['first']);
     await item(driver, /^first, Succeeded/).click();
-    await driver.page.getByTestId('result').getByText('"by": "first"').waitFor();
-    await driver.page.getByTestId('metadata').getByText('"from": "here"').waitFor();
     await driver.page.getByTestId('details').getByText('without activity').waitFor();
+    await driver.tab('Result');
+    await driver.page.getByTestId('result').getByText('"by": "first"').waitFor();
+    await driver.tab('Input');
+    await driver.page.getByTestId('metadata').getByText('"from": "here"').waitFor();
+    await driver.tab('Summary');
     assert.deepEqual(await work('followed', (name) => (name === 'left' ? 'failed' : 'succeeded')), ['left', 'right']);
     await item(driver, /^left, Failed/).click();
     await driver.page.getByTestId('details').getByText('as the test would have it').first().waitFor();
     await driver.page.getByTestId('details').getByText('from its start').waitFor();
-    await item(driver, /^last, Disabled/).waitFor();
+    await item(driver, /^last, Skipped/).waitFor();
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
-    await driver.page.getByRole('region', { name: 'Progress' }).getByRole('button', { name: 'Retry' }).click();
+    await driver.page.locator('.run-head').getByRole('button', { name: 'Retry', exact: true }).click();
     await driver.button('Retry workflow');
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     assert.deepEqual(await work('followed'), ['left']);
     await item(driver, /^left, Succeeded/).waitFor();
     await eventually('the last one runs', async () => ((await work('followed')).includes('last') ? true : undefined));
     await item(driver, /^last, Succeeded/).waitFor();
-    await driver.page.getByTestId('progress').getByText('Succeeded').waitFor();
-    assert.match(await driver.text('progress'), /4 of 4/);
+    await driver.page.locator('.run-head').getByText('Succeeded').waitFor();
+    await driver.page.locator('.run-head').getByText('4 of 4 tasks ended').waitFor();
+    await driver.tab('Result');
     for (const name of ['first', 'left', 'right', 'last']) {
       await item(driver, new RegExp(`^${name}, Succeeded`)).click();
       await driver.page.getByTestId('result').getByText(`"by": "${name}"`).waitFor();
     }
-    assert.ok(driver.page.url().endsWith(id));
+    assert.equal(new URL(driver.page.url()).pathname, `/runs/${id}`);
   }));
 
 test('pausing and canceling a workflow are seen at once', () =>
   withPage(async (driver) => {
     const children = Array.from({ length: 3 }, (_, i) => ({ id: `t${i}`, kind: 'held' }));
     const id = await submit('held', { mode: 'parallel', children });
-    await driver.goto(`/view?workflow=${id}`);
+    await driver.goto(`/runs/${id}`);
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     await driver.button('Pause');
     await driver.button('Pause workflow');
@@ -158,7 +162,7 @@ test('pausing and canceling a workflow are seen at once', () =>
     await driver.button('Cancel');
     await driver.button('Cancel workflow');
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
-    await driver.page.getByTestId('progress').getByText('3 of 3').waitFor();
+    await driver.page.locator('.run-head').getByText('3 of 3 tasks ended').waitFor();
   }));
 
 test('of a wide workflow the page loads a part, and further pages on demand', () =>
@@ -166,7 +170,7 @@ test('of a wide workflow the page loads a part, and further pages on demand', ()
     const children = Array.from({ length: WIDE_COUNT }, (_, i) => ({ id: `w${i + 1}`, kind: 'wide' }));
     const root = { mode: 'sequential', children: [{ id: 'wide', mode: 'parallel', children }] };
     const id = await submit('wide', root);
-    await driver.goto(`/view?workflow=${id}`);
+    await driver.goto(`/runs/${id}`);
     await driver.page.getByText('20,000 unfinished').first().waitFor();
     await driver.page.locator('.twisty').click();
     await driver.page.getByTestId('page-range').getByText('1–100 of 20,000').waitFor();
@@ -188,19 +192,19 @@ test('a job is run now, its workflow is reachable, and its end is in the history
     });
     await driver.goto('/jobs');
     await driver.page.getByText('Every day at 02:30').waitFor();
-    await driver.page.getByRole('button', { name: 'nightly' }).click();
-    const details = driver.page.getByTestId('job-details');
-    await details.locator('.next-runs li').nth(4).waitFor();
-    await details.getByText('No runs yet.').waitFor();
+    await driver.page.getByRole('link', { name: 'nightly' }).click();
+    await driver.page.getByTestId('next-runs').locator('li').nth(4).waitFor();
+    const history = driver.page.getByTestId('history');
+    await history.getByText('No runs yet.').waitFor();
     await driver.button('Run now');
-    await driver.button('Run job');
-    const link = driver.page.getByRole('link', { name: 'view workflow' });
-    await link.waitFor();
+    await driver.page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
+    const run = history.getByRole('row').filter({ hasText: 'Run now' });
+    await run.getByText('Running').waitFor();
     await manage();
     assert.deepEqual(await work('nightly'), ['only']);
     await manage();
-    await details.getByRole('row').filter({ hasText: 'Succeeded' }).getByText('manual').waitFor();
-    await link.click();
+    await run.getByText('Succeeded').waitFor();
+    await run.getByRole('link').click();
     await driver.page.getByRole('heading', { name: 'of the night' }).waitFor();
     await item(driver, /^only, Succeeded/).waitFor();
   }));

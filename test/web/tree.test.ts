@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settingsOf, settingsToWire } from '@heddle/base/vocabulary/task-fields';
 import type { Container, TreeTask, WorkflowChange, WorkflowTree } from '@heddle/client';
-import { endedOf, totalOf } from '../../web/src/workflows/tally.ts';
+import { endedOf, totalOf } from '../../web/src/ui/state.ts';
+import type { State } from '../../web/src/ui/state.ts';
 import type { TreeNode } from '../../web/src/workflows/tree-node.ts';
 import { TreeStore } from '../../web/src/workflows/tree-store.ts';
 import { DRAWN_MAX, PAGE_SIZE, TreeView } from '../../web/src/workflows/tree-view.ts';
@@ -34,6 +35,15 @@ function idOf({ store }: Loaded, label: string): string {
   return node.id;
 }
 
+/** The API's words for the states that the tests use. */
+const WIRE: Readonly<Partial<Record<State, Container['state']>>> = {
+  waiting: 'Pending',
+  pending: 'Pending',
+  running: 'Running',
+  succeeded: 'Succeeded',
+  failed: 'Failed',
+};
+
 function wireOf(store: TreeStore, id: string): Container {
   const node = store.nodes.get(id);
   assert.ok(node?.type === 'container');
@@ -44,7 +54,7 @@ function wireOf(store: TreeStore, id: string): Container {
     local_id: node.localId,
     position: node.position,
     policy: node.policy,
-    state: node.state,
+    state: WIRE[node.state]!,
     reason: node.reason,
     started_at: null,
     ended_at: null,
@@ -62,7 +72,7 @@ function taskWire(node: TreeNode, more: Partial<TreeTask>): TreeTask {
     local_id: null,
     position: node.position,
     policy: node.policy,
-    state: node.state,
+    state: WIRE[node.state]!,
     reason: null,
     started_at: null,
     ended_at: null,
@@ -103,7 +113,7 @@ test('small containers are open, large ones are closed until they are opened', (
   assert.deepEqual([wide.view.group(parts).ids.length, wide.view.group(parts).total], [PAGE_SIZE, 3000]);
   wide.view.turnPage(parts, Infinity);
   assert.equal(wide.view.group(parts).from, 2900);
-  wide.view.setFilter(parts, 'Failed');
+  wide.view.setFilter(parts, 'failed');
   assert.deepEqual([wide.view.group(parts).total, wide.view.group(parts).from], [30, 0]);
 });
 
@@ -163,10 +173,10 @@ test('of a truncated tree, further pages are requested, kept while they are show
 test('counts are those of the tasks below, and for a truncated tree those of its containers', () => {
   const whole = load(scanWorkflow(1));
   const tally = whole.store.tally(whole.store.rootId!);
-  assert.deepEqual([endedOf(tally), totalOf(tally), tally.PendingTaskCreation], [13, 24, 1]);
+  assert.deepEqual([endedOf(tally), totalOf(tally), tally.creating], [13, 24, 1]);
   const wide = load(wideWorkflow(2, 20_000), 500);
   const parts = wide.store.tally(idOf(wide, 'parts'));
-  assert.deepEqual([parts.Failed, parts.Succeeded, parts.Open], [200, 9800, 10_000]);
+  assert.deepEqual([parts.failed, parts.succeeded, parts.open], [200, 9800, 10_000]);
 });
 
 test('an event replaces only the nodes that it names; a new node triggers a read if it would be visible', () => {
@@ -179,7 +189,7 @@ test('an event replaces only the nodes that it names; a new node triggers a read
   const wire = taskWire(task, { state: 'Succeeded', status: 'Success', last_updated: new Date().toISOString() });
   const change: WorkflowChange = { workflow: store.workflow!, containers: [], tasks: [wire] };
   assert.equal(store.apply(change), true);
-  assert.equal(store.nodes.get(task.id)!.state, 'Succeeded');
+  assert.equal(store.nodes.get(task.id)!.state, 'succeeded');
   assert.equal(store.nodes.get(other!.id), other);
   assert.equal(view.group(task.parent!), group);
   assert.equal(store.tally(idOf(scan, 'dns')), dns);
@@ -187,7 +197,7 @@ test('an event replaces only the nodes that it names; a new node triggers a read
 
   const older: TreeTask = { ...wire, state: 'Running', last_updated: '2020-01-01T00:00:00Z' };
   store.apply({ ...change, tasks: [older] });
-  assert.equal(store.nodes.get(task.id)!.state, 'Succeeded', 'what is older than what is known is passed over');
+  assert.equal(store.nodes.get(task.id)!.state, 'succeeded', 'what is older than what is known is passed over');
 
   const fresh = { ...wire, id: 'ffffffff-0000-7000-8000-000000000000' };
   assert.equal(store.apply({ ...change, tasks: [fresh] }), false);

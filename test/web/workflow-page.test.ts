@@ -69,7 +69,7 @@ function named(workflow: FixtureWorkflow, name: string): string {
 
 async function openTree(driver: PageDriver, workflow: FixtureWorkflow): Promise<void> {
   api.workflows.set(workflow.id, workflow);
-  await driver.goto(`/view?workflow=${workflow.id}`);
+  await driver.goto(`/runs/${workflow.id}`);
   await driver.page.getByTestId('signal').getByText('Live').waitFor();
 }
 
@@ -77,9 +77,9 @@ function node(driver: PageDriver, id: string) {
   return driver.page.locator(`[role=treeitem][data-id="${id}"]`);
 }
 
-/** The clickable part of a node: a task as a whole, the head of a container. */
-function head(driver: PageDriver, id: string) {
-  return node(driver, id).locator('.group-head').first();
+/** A node with everything in it. */
+function box(driver: PageDriver, id: string) {
+  return driver.page.locator(`[data-node="${id}"]`);
 }
 
 function itemCount(driver: PageDriver): Promise<number> {
@@ -89,7 +89,7 @@ function itemCount(driver: PageDriver): Promise<number> {
 /** Position of a node on screen. */
 function boxOf(driver: PageDriver, id: string): Promise<{ x: number; y: number; right: number; bottom: number }> {
   return driver.read(`(() => {
-    const { x, y, right, bottom } = document.querySelector('[data-id="${id}"]').getBoundingClientRect();
+    const { x, y, right, bottom } = document.querySelector('[data-node="${id}"]').getBoundingClientRect();
     return { x, y, right, bottom };
   })()`);
 }
@@ -115,15 +115,15 @@ test('a change repaints its node and the counts around it, and renders nothing e
     await openTree(driver, scan);
     const running = named(scan, 'Scan 10.0.9.0/24');
     const colour = (): Promise<string> =>
-      driver.read(`getComputedStyle(document.querySelector('[data-id="${running}"] .mark')).backgroundColor`);
+      driver.read(`getComputedStyle(document.querySelector('[data-id="${running}"] .glyph rect')).fill`);
     const before = await colour();
     await driver.read(`(() => {
       window.__changed = new Set();
       new MutationObserver((records) => {
         for (const { target } of records) {
-          const item = (target.nodeType === 1 ? target : target.parentElement).closest('[role=treeitem]');
+          const item = (target.nodeType === 1 ? target : target.parentElement).closest('[data-node]');
           // The clocks of running tasks tick by themselves.
-          if (item !== null && !item.matches('.s-running.task')) window.__changed.add(item.dataset.id);
+          if (item !== null && !item.matches('.s-running.task')) window.__changed.add(item.dataset.node);
         }
       }).observe(document.querySelector('[role=tree]'), { subtree: true, childList: true, characterData: true, attributes: true });
     })()`);
@@ -140,7 +140,7 @@ test('nodes created by a generator appear by themselves', () =>
   withPage(async (driver) => {
     await openTree(driver, scan);
     const names = named(scan, 'names');
-    await head(driver, names).getByText('0 of 0').waitFor();
+    await node(driver, names).getByText('0 of 0').waitFor();
     const tree = new TreeBuilder(0x99);
     api.add(scan.id, names, [tree.task('Resolve a', 'Running'), tree.task('Resolve b', 'Pending')]);
     await driver.page.getByRole('treeitem', { name: /^Resolve b/ }).waitFor();
@@ -154,17 +154,17 @@ test('100,000 parallel tasks are a group with its counts, opened page by page', 
     const shownMs = performance.now() - startedAt;
     assert.equal(await itemCount(driver), 4);
     const parts = named(wide, 'parts');
-    await head(driver, parts).getByText('49,000 succeeded').waitFor();
-    await head(driver, parts).getByText('1,000 failed').waitFor();
-    await head(driver, parts).locator('.twisty').click();
-    await node(driver, parts).getByTestId('page-range').getByText('1–100 of 100,000').waitFor();
+    await node(driver, parts).getByText('49,000 succeeded').waitFor();
+    await node(driver, parts).getByText('1,000 failed').waitFor();
+    await node(driver, parts).locator('.twisty').click();
+    await box(driver, parts).getByTestId('page-range').getByText('1–100 of 100,000').waitFor();
     assert.equal(await itemCount(driver), 104);
     await driver.button('Last page');
     await driver.page.getByRole('treeitem', { name: /^Part 100000,/ }).waitFor();
     assert.equal(await itemCount(driver), 104);
     await driver.button('Previous page');
     await driver.page.getByRole('treeitem', { name: /^Part 99900,/ }).waitFor();
-    api.change(wide.id, named(wide, 'Part 99900'), { state: 'Running' });
+    api.change(wide.id, named(wide, 'Part 99900'), { state: 'Running', status: 'Running' });
     await driver.page.getByRole('treeitem', { name: /^Part 99900, Running/ }).waitFor();
     console.log(`# ${WIDE_COUNT} tasks: shown in ${Math.round(shownMs)} ms`);
   }));
@@ -179,7 +179,7 @@ test('whatever is opened, the page draws at most 2,000 nodes, and says so', () =
     })()`);
     await driver.page.getByText('2,000 nodes are drawn').waitFor();
     assert.equal(await itemCount(driver), 2000);
-    const last = node(driver, named(crowd, 'group 40'));
+    const last = box(driver, named(crowd, 'group 40'));
     await last.getByRole('button', { name: 'Focus this group' }).click();
     await driver.page.getByRole('treeitem', { name: /^Task 40\.90,/ }).waitFor();
     assert.equal(await itemCount(driver), 91);
@@ -194,8 +194,8 @@ test('a hundred levels stay usable: found by name, shown in place, and back up',
     await driver.page.keyboard.type('bottom');
     await driver.page.keyboard.press('Enter');
     assert.equal(await driver.text('task-name'), 'The bottom');
-    const box = await boxOf(driver, named(deep, 'The bottom'));
-    assert.ok(box.x > 0 && box.right < 1028, 'it is on the screen');
+    const { x, right } = await boxOf(driver, named(deep, 'The bottom'));
+    assert.ok(x > 0 && right < 1028, 'it is on the screen');
     const path = driver.page.getByRole('navigation', { name: 'Levels above' });
     await path.getByRole('button', { name: 'level 97' }).click();
     await node(driver, named(deep, 'level 97')).waitFor();
@@ -249,15 +249,18 @@ test('a click shows a node: what it waits for, its position, its input and its r
     await node(driver, named(scan, 'Put it together')).click();
     assert.equal(await driver.text('task-name'), 'Put it together');
     await details.getByText('preceded in its sequence by workers').waitFor();
+    assert.match(driver.page.url(), new RegExp(named(scan, 'Put it together')), 'the address names it');
     await details.getByRole('button', { name: 'tcp' }).click();
     assert.equal(await driver.text('task-name'), 'tcp');
     await node(driver, named(scan, 'Scan 10.0.3.0/24')).click();
     await details.getByText('503 after 3 tries: <b>overloaded</b>').waitFor();
     await details.getByText('any failure lets its sequence continue').waitFor();
     await node(driver, named(scan, 'Read the inventory')).click();
+    await driver.tab('Result');
     await details.getByTestId('result').getByText('3584').waitFor();
+    await driver.tab('Input');
     await details.getByTestId('metadata').getByText('place').waitFor();
-    await head(driver, named(scan, 'names')).click();
+    await node(driver, named(scan, 'names')).click();
     await details.getByText('waits for "Plan the names" to end').waitFor();
   }));
 
@@ -267,7 +270,7 @@ test('the states filter tasks, and a row leads to its place in the tree', () =>
     await driver.page.getByRole('button', { name: /^Timed out 1$/ }).click();
     const rows = driver.page.locator('.task-list li');
     await eventually('one row', async () => ((await rows.count()) === 1 ? true : undefined));
-    await head(driver, named(scan, 'tcp')).locator('.twisty').click();
+    await node(driver, named(scan, 'tcp')).locator('.twisty').click();
     await rows.first().getByRole('button').click();
     assert.equal(await driver.text('task-name'), 'Scan 10.0.5.0/24');
     assert.equal(await node(driver, named(scan, 'Scan 10.0.5.0/24')).getAttribute('aria-selected'), 'true');
@@ -276,19 +279,20 @@ test('the states filter tasks, and a row leads to its place in the tree', () =>
 test('operations on the workflow ask for confirmation, send their requests, and show a rejection', () =>
   withPage(async (driver) => {
     await openTree(driver, scan);
+    const dialog = driver.page.getByRole('dialog');
     await driver.button('Pause');
-    await driver.page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
     await driver.button('Pause');
     await driver.button('Pause workflow');
-    await driver.page.locator('.summary').getByText('paused').waitFor();
+    await driver.page.locator('.run-head').getByText('Paused').waitFor();
     await driver.button('Resume');
     await driver.button('Resume workflow');
     await driver.page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     server.refusal = { status: 409, error: 'The workflow is not in a state that allows this', details: [] };
     await driver.button('Cancel');
     await driver.button('Cancel workflow');
-    await driver.page.getByRole('alert').getByText('not in a state that allows this').waitFor();
-    await driver.button('Cancel');
+    await dialog.getByRole('alert').getByText('not in a state that allows this').waitFor();
     await driver.button('Cancel workflow');
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
     await driver.button('Retry');
@@ -304,13 +308,14 @@ test('operations on the workflow ask for confirmation, send their requests, and 
     ]);
   }));
 
-test('an unknown id explains what to do', () =>
+test('an unknown id is explained, and addresses of earlier versions lead to a run', () =>
   withPage(async (driver) => {
-    api.clear();
     await driver.goto(`/view?workflow=${scan.id}`);
-    await driver.page.getByRole('heading', { name: 'No such workflow' }).waitFor();
-    await driver.goto('/view?workflow=nonsense');
-    await driver.page.getByRole('heading', { name: 'Invalid workflow ID' }).waitFor();
+    await driver.page.waitForURL(`**/runs/${scan.id}`);
+    await node(driver, scan.id).waitFor();
+    api.clear();
+    await driver.goto(`/runs/${scan.id}`);
+    await driver.page.getByRole('heading', { name: 'No such run' }).waitFor();
   }));
 
 test('names and reasons are text, never markup; a lost connection is reported and caught up', () =>
@@ -328,7 +333,7 @@ test('names and reasons are text, never markup; a lost connection is reported an
     await server.start();
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     await eventually('it is repainted', async () =>
-      (await node(driver, task.id).getAttribute('class'))?.includes('s-failure') === true ? true : undefined,
+      (await node(driver, task.id).getAttribute('class'))?.includes('s-failed') === true ? true : undefined,
     );
     assert.equal(await driver.read('window.__attacked'), undefined);
     assert.equal(await driver.page.locator('#root img:not([alt=""])').count(), 0);

@@ -7,13 +7,17 @@ import { Shell } from './shell/shell.tsx';
 import { NotFound } from './pages/not-found.tsx';
 
 // Each view is loaded when it is first opened; the graph libraries are large.
-const DagPage = lazy(async () => ({ default: (await import('./dag/dag-page.tsx')).DagPage }));
-const WorkflowPage = lazy(async () => ({ default: (await import('./workflows/workflow-page.tsx')).WorkflowPage }));
 const JobsPage = lazy(async () => ({ default: (await import('./jobs/jobs-page.tsx')).JobsPage }));
+const JobPage = lazy(async () => ({ default: (await import('./jobs/job-page.tsx')).JobPage }));
 const FindingsPage = lazy(async () => ({ default: (await import('./findings/findings-page.tsx')).FindingsPage }));
+const FindingPage = lazy(async () => ({ default: (await import('./findings/finding-page.tsx')).FindingPage }));
 const ExecutorsPage = lazy(async () => ({ default: (await import('./executors/executors-page.tsx')).ExecutorsPage }));
 const PoolPage = lazy(async () => ({ default: (await import('./pool/pool-page.tsx')).PoolPage }));
 const SurfacePage = lazy(async () => ({ default: (await import('./surface/surface-page.tsx')).SurfacePage }));
+const ModelPage = lazy(async () => ({ default: (await import('./surface/model-page.tsx')).ModelPage }));
+const HostByAddress = lazy(async () => ({ default: (await import('./surface/host-by-address.tsx')).HostByAddress }));
+const RunnerPage = lazy(async () => ({ default: (await import('./pool/runner-page.tsx')).RunnerPage }));
+const ExecutorPage = lazy(async () => ({ default: (await import('./executors/executor-page.tsx')).ExecutorPage }));
 const HomePage = lazy(async () => ({ default: (await import('./home/home-page.tsx')).HomePage }));
 const FailurePage = lazy(async () => ({ default: (await import('./home/failure-page.tsx')).FailurePage }));
 const RunsPage = lazy(async () => ({ default: (await import('./runs/runs-page.tsx')).RunsPage }));
@@ -52,12 +56,15 @@ function Views() {
       <Route path="/runs/grid" component={GridPage} />
       <Route path="/runs/:id" component={RunPage} />
       <Route path="/submit" component={SubmitPage} />
-      <Route path="/view" component={ViewPage} />
+      <Route path="/view" component={OldAddress} />
       <Route path="/workflows">
         <Redirect to="/runs?type=workflow" replace />
       </Route>
-      <Route path="/jobs" component={JobsPage} />
+      <Route path="/jobs">
+        <Redirect to={`/schedules${location.search}`} replace />
+      </Route>
       <Route path="/schedules" component={JobsPage} />
+      <Route path="/schedules/:job" component={JobPage} />
       <Route path="/workers" component={WorkersPage} />
       <Route path="/queues" component={QueuesPage} />
       <Route path="/rules" component={RulesPage} />
@@ -65,9 +72,14 @@ function Views() {
       <Route path="/audit" component={AuditPage} />
       <Route path="/settings" component={SettingsPage} />
       <Route path="/findings" component={FindingsPage} />
+      <Route path="/findings/:id" component={FindingPage} />
       <Route path="/surface" component={SurfacePage} />
+      <Route path="/surface/hosts/:address" component={HostByAddress} />
+      <Route path="/surface/:id" component={ModelPage} />
       <Route path="/executors" component={ExecutorsPage} />
+      <Route path="/executors/:endpoint" component={ExecutorPage} />
       <Route path="/pool" component={PoolPage} />
+      <Route path="/pool/:id" component={RunnerPage} />
       <Route path="/tasks/:id" component={TaskPage} />
       <Route path="/design" component={DesignPage} />
       <Route component={NotFound} />
@@ -75,11 +87,9 @@ function Views() {
   );
 }
 
-/** Addresses that name a batch or a workflow. */
-function ViewPage() {
+/** Addresses of earlier versions, which name a batch or a workflow. */
+function OldAddress() {
   const [search] = useSearchParams();
-  const workflowId = search.get('workflow')?.trim() ?? null;
-  if (workflowId !== null) return <WorkflowPage key={workflowId} workflowId={workflowId} />;
-  const batchId = search.get('batch')?.trim() ?? '';
-  return <DagPage key={batchId} batchId={batchId} />;
+  const id = (search.get('workflow') ?? search.get('batch') ?? '').trim();
+  return <Redirect to={id === '' ? '/runs' : `/runs/${encodeURIComponent(id)}`} replace />;
 }

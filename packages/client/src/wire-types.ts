@@ -490,6 +490,13 @@ export type ObstacleDto =
       next_try_at: string | null;
     };
 
+export interface BulkTriageDto {
+  /** Triage status; scans do not change it. */
+  triage: TriageStateWire;
+  comment?: string | null;
+  ids: string[];
+}
+
 export interface FindingChangeDto {
   /** Triage status; scans do not change it. */
   triage: TriageStateWire;
@@ -869,6 +876,8 @@ export interface JobDto {
   /** When it was last changed (RFC 3339, UTC) */
   updated_at: string;
   last_run: JobRunDto | null;
+  /** Latest first, as many as the query asks for. */
+  recent_runs: JobRunDto[];
 }
 
 export interface JobRunDto {

@@ -55,7 +55,7 @@ export interface FixtureBatch {
 }
 
 /** Paths of the console itself. */
-const PAGES = new Set(['/', '/view', '/workflows', '/jobs', '/findings']);
+const PAGES = /^\/((view|workflows|jobs|findings|runs(\/[^/]+)?|tasks\/[^/]+)?)$/;
 
 const TERMINAL = new Set(['Success', 'Failure', 'Canceled']);
 
@@ -129,7 +129,7 @@ export class FixtureServer {
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.url);
     response.setHeader('content-security-policy', CONTENT_SECURITY_POLICY);
-    if (PAGES.has(url.pathname)) return sendFile(response, 'index.html');
+    if (PAGES.test(url.pathname)) return sendFile(response, 'index.html');
     if (url.pathname.startsWith('/assets/')) return sendFile(response, url.pathname);
     if (url.pathname === '/v1/session') return answerSession(request, response, this.token);
     if (this.token !== null && !isLoggedIn(request)) {
@@ -184,6 +184,16 @@ export class FixtureServer {
       sendJson(response, summaryOf(batch));
       return;
     }
+    if (path.startsWith('v1/runs/')) {
+      const batch = this.batches.get(parts[2] ?? '');
+      if (batch === undefined) sendProblem(response, 404, 'No such run');
+      else sendJson(response, runOf(batch));
+      return;
+    }
+    if (path === 'v1/webhooks') {
+      sendJson(response, []);
+      return;
+    }
     const task = this.findTask(parts[0] === 'task' ? parts[1] : parts[2]);
     if (task === undefined) {
       sendProblem(response, 404, 'No such task');
@@ -198,7 +208,14 @@ export class FixtureServer {
       return;
     }
     const params = { url: 'http://127.0.0.1:9/hash', verb: 'Post', body: { path: '/src' } };
-    sendJson(response, { ...task, rules: [], actions: [{ kind: 'Webhook', trigger: 'Start', params }] });
+    const attempt = task.started_at === null ? 0 : 1;
+    sendJson(response, {
+      ...task,
+      attempt,
+      priority: 0,
+      rules: [],
+      actions: [{ kind: 'Webhook', trigger: 'Start', params }],
+    });
   }
 
   private list(search: URLSearchParams): unknown[] {
@@ -275,6 +292,21 @@ function summaryOf(batch: FixtureBatch): unknown {
     created_at: batch.created_at,
     ended_at: batch.ended_at,
     archived: false,
+  };
+}
+
+function runOf(batch: FixtureBatch): unknown {
+  const count = (...states: string[]): number => batch.tasks.filter(({ status }) => states.includes(status)).length;
+  const { id, name, created_at, ended_at } = batch;
+  const title = name ?? 'hash';
+  const remaining = batch.tasks.filter(({ status }) => !TERMINAL.has(status)).length;
+  return {
+    ...{ id, type: 'batch', name, title, state: ended_at === null ? 'Running' : 'Succeeded', created_at, ended_at },
+    counts: {
+      ...{ total: batch.tasks.length, remaining, succeeded: count('Success'), failed: count('Failure') },
+      ...{ canceled: count('Canceled'), skipped: 0 },
+    },
+    ...{ reason: null, failed_task: null, job: null, kinds: ['hash'], started_at: created_at },
   };
 }
 

@@ -70,10 +70,15 @@ export class FixtureWorkflowApi implements FixtureApi {
       else this.answer(this.workflows.get(id), [part, container], url.searchParams, request, response);
       return true;
     }
+    if (version === 'v1' && resource === 'runs' && this.workflows.has(id ?? '')) {
+      sendJson(response, runOf(this.workflows.get(id!)!));
+      return true;
+    }
     const taskId = version === 'task' ? resource : resource === 'tasks' ? id : undefined;
     const found = taskId === undefined ? undefined : this.findTask(taskId);
     if (found === undefined || request.method !== 'GET') return false;
     if (part === 'explain') sendJson(response, explain(found));
+    else if (part === 'result' && result(found) === null) sendProblem(response, 404, 'No result');
     else if (part === 'result') sendJson(response, result(found));
     else if (part === 'attempts' || part === 'artifacts') sendJson(response, []);
     else if (part === 'logs') sendJson(response, NOTHING_LOGGED);
@@ -231,6 +236,20 @@ function summary(workflow: FixtureWorkflow): Record<string, unknown> {
     created_at,
     ended_at,
     archived: false,
+  };
+}
+
+function runOf(workflow: FixtureWorkflow): unknown {
+  const { id, name, created_at, ended_at, root, paused } = workflow;
+  const tasks = allTasks(root);
+  const count = (...states: string[]): number => tasks.filter(({ state }) => states.includes(state)).length;
+  return {
+    ...{ id, type: 'workflow', name, title: name, state: paused ? 'Paused' : root.state, created_at, ended_at },
+    counts: {
+      ...{ total: tasks.length, remaining: tasks.filter(isOpen).length, succeeded: count('Succeeded') },
+      ...{ failed: count('Failed', 'Timeout', 'PartiallyFailed'), canceled: 0, skipped: count('Disabled') },
+    },
+    ...{ reason: root.reason, failed_task: null, job: null, kinds: [], started_at: root.started_at },
   };
 }
 

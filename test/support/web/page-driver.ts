@@ -69,13 +69,8 @@ export class PageDriver {
 
   /** Opens a batch and waits until its graph is laid out and drawn; returns milliseconds from navigation to drawn. */
   async gotoGraph(batchId: string): Promise<number> {
-    await this.goto(`/view?batch=${batchId}`);
+    await this.goto(`/runs/${batchId}`);
     return this.drawn();
-  }
-
-  /** Waits until a link or a form has opened a batch's page. */
-  async arrived(batchId: string): Promise<void> {
-    await this.page.waitForURL(`**/view?batch=${batchId}`);
   }
 
   drawn(): Promise<number> {
@@ -97,47 +92,55 @@ export class PageDriver {
     return this.page.getByRole('button', { name, exact: true }).click();
   }
 
-  /** Clicks the middle of a task's card on the canvas. */
-  async clickTask(taskId: string): Promise<void> {
+  /** Clicks the middle of a node's card on the canvas. */
+  async clickTask(nodeId: string): Promise<void> {
     const spot = await this.read<{ x: number; y: number }>(`(() => {
-      const at = window.__heddle.cy.getElementById('${taskId}').renderedPosition();
-      const frame = window.__heddle.cy.container().getBoundingClientRect();
+      const at = window.__heddle.nodes().find(({ id }) => id === '${nodeId}');
+      const frame = window.__heddle.canvas().getBoundingClientRect();
       return { x: frame.x + at.x, y: frame.y + at.y };
     })()`);
     await this.page.mouse.click(spot.x, spot.y);
   }
 
+  /** Opens a part of the selected task. */
+  async tab(name: string): Promise<void> {
+    await this.page.getByRole('tab', { name, exact: true }).click();
+  }
+
   /** The color on the canvas at the left end of a task's card, where its stripe is: `r,g,b` as painted. */
-  paintedColour(taskId: string): Promise<string> {
+  private paintedColour(taskId: string): Promise<string> {
     return this.read(`(() => {
-      const { cy } = window.__heddle;
-      const node = cy.getElementById('${taskId}');
-      const at = node.renderedPosition();
-      const x = at.x - node.renderedWidth() / 2 + 4 * cy.zoom();
-      for (const canvas of [...cy.container().querySelectorAll('canvas')].reverse()) {
-        const scale = canvas.width / canvas.clientWidth;
-        const pixel = canvas.getContext('2d').getImageData(Math.round(x * scale), Math.round(at.y * scale), 1, 1).data;
-        if (pixel[3] > 250) return [pixel[0], pixel[1], pixel[2]].join(',');
-      }
-      return 'nothing';
+      const node = window.__heddle.nodes().find(({ id }) => id === '${taskId}');
+      const canvas = window.__heddle.canvas();
+      const x = node.x - node.width / 2 + 4 * window.__heddle.view().zoom;
+      const scale = canvas.width / canvas.clientWidth;
+      return [...canvas.getContext('2d').getImageData(Math.round(x * scale), Math.round(node.y * scale), 1, 1).data]
+        .slice(0, 3)
+        .join(',');
     })()`);
   }
 
-  /** The color of a state in the legend, as computed by the browser: `r,g,b`. */
-  legendColour(status: string): Promise<string> {
-    return this.read(`getComputedStyle(document.querySelector('.legend .mark-${status.toLowerCase()}'))
-      .backgroundColor.match(/\\d+/g).join(',')`);
+  /** The color of a state in the style sheet, as computed by the browser: `r,g,b`. */
+  stateColour(status: string): Promise<string> {
+    return this.read(`(() => {
+      const probe = document.createElement('span');
+      probe.style.color = 'var(--status-${status.toLowerCase()})';
+      document.body.append(probe);
+      const colour = getComputedStyle(probe).color.match(/\\d+/g).join(',');
+      probe.remove();
+      return colour;
+    })()`);
   }
 
   async waitForColour(taskId: string, status: string): Promise<void> {
-    const wanted = await this.legendColour(status);
+    const wanted = await this.stateColour(status);
     await eventually(`the card of ${taskId} is painted ${wanted} (${status})`, async () =>
       near(await this.paintedColour(taskId), wanted) ? true : undefined,
     );
   }
 
   view(): Promise<{ zoom: number; x: number; y: number }> {
-    return this.read('({ zoom: window.__heddle.cy.zoom(), ...window.__heddle.cy.pan() })');
+    return this.read('window.__heddle.view()');
   }
 }
 

@@ -1,5 +1,5 @@
 import { requireLogin, sessionEpoch } from './session.ts';
-import type { Artifact, Dag, Explanation, LogPage, Task, TaskAttempt } from '@heddle/client';
+import type { Dag, LogPage } from '@heddle/client';
 
 /** A request that did not succeed. `status` 0: the server was unreachable. */
 export class ApiError extends Error {
@@ -63,22 +63,6 @@ export const segment = encodeURIComponent;
 
 export function getDag(id: string, signal?: AbortSignal): Promise<Dag> {
   return getJson(`/dag/${segment(id)}`, signal);
-}
-
-export function getTask(id: string, signal?: AbortSignal): Promise<Task> {
-  return getJson(`/task/${segment(id)}`, signal);
-}
-
-export function explainTask(id: string, signal?: AbortSignal): Promise<Explanation> {
-  return getJson(`/v1/tasks/${segment(id)}/explain`, signal);
-}
-
-export function listAttempts(id: string, signal?: AbortSignal): Promise<TaskAttempt[]> {
-  return getJson(`/v1/tasks/${segment(id)}/attempts`, signal);
-}
-
-export function listArtifacts(id: string, signal?: AbortSignal): Promise<Artifact[]> {
-  return getJson(`/v1/tasks/${segment(id)}/artifacts`, signal);
 }
 
 /** Returns an address on this server that downloads an artifact without a token, for a minute. */

@@ -1,4 +1,4 @@
-import type { BasicTask, ChildrenPage, TaskResult, WorkflowTree } from '@heddle/client';
+import type { BasicTask, ChildrenPage, WorkflowTree } from '@heddle/client';
 import { getJson, request, segment } from './client.ts';
 
 /** A workflow with its tree, or as much of it as one response contains. */
@@ -27,11 +27,6 @@ export function findTasks(
   if (name !== '') search.set('name', name);
   if (status !== null) search.set('status', status);
   return getJson(`/task?${search}`, signal);
-}
-
-/** The result of a task; null if it has none. */
-export function getResult(taskId: string, signal?: AbortSignal): Promise<TaskResult | null> {
-  return getJson(`/v1/tasks/${segment(taskId)}/result`, signal);
 }
 
 export type WorkflowOperation = 'cancel' | 'pause' | 'resume' | 'retry';

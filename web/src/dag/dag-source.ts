@@ -1,13 +1,13 @@
 import { getDag } from '../api/client.ts';
 import type { BatchChange } from '@heddle/client';
+import { resumePoint } from '../live/live-feed.ts';
 import type { FeedSource } from '../live/live-feed.ts';
 import type { TaskStore } from './task-store.ts';
 
 /** Reads a batch for a live feed. */
 export class DagSource implements FeedSource {
   readonly eventsPath: string;
-  readonly resumable = false;
-  readonly lastEventId = null;
+  readonly resumable = true;
   private readonly batchId: string;
   private readonly store: TaskStore;
 
@@ -23,6 +23,14 @@ export class DagSource implements FeedSource {
 
   get finished(): boolean {
     return this.store.finished;
+  }
+
+  get endedAt(): string | null {
+    return this.store.batch?.ended_at ?? null;
+  }
+
+  get lastEventId(): string | null {
+    return resumePoint(this.store.latestMs);
   }
 
   async read(signal: AbortSignal): Promise<void> {

@@ -1,19 +1,23 @@
-import { STATUSES } from '../status.ts';
-import type { Status } from '../status.ts';
+import { STATE, STATES } from '../ui/state.ts';
+import type { State } from '../ui/state.ts';
 
-/** Colors for Cytoscape: `rgb(r, g, b)`, read from the style sheet so that they are defined only once. */
+/** Colors for the canvas: `rgb(r, g, b)`, read from the style sheet so that they are defined only once. */
 export interface Palette {
-  status: Record<Status, string>;
-  /** A pale status color, for the body of a card. */
-  tint: Record<Status, string>;
+  state: Record<State, string>;
+  /** A pale state color, for the body of a card. */
+  tint: Record<State, string>;
   /** Half-way between, for the completed part of a card. */
-  done: Record<Status, string>;
+  done: Record<State, string>;
   text: string;
+  quiet: string;
+  surface: string;
+  line: string;
   edge: string;
   /** Blended manually: separate opacity would cost time on large graphs. */
   edgeFaint: string;
   edgeStrong: string;
   accent: string;
+  font: string;
 }
 
 type Rgb = [number, number, number];
@@ -30,24 +34,28 @@ export function readPalette(): Palette {
     return [parts[0] ?? 0, parts[1] ?? 0, parts[2] ?? 0];
   };
   const surface = read('--surface');
-  const status = {} as Record<Status, string>;
-  const tint = {} as Record<Status, string>;
-  const done = {} as Record<Status, string>;
-  for (const name of STATUSES) {
-    const colour = read(`--status-${name.toLowerCase()}`);
-    status[name] = text(colour);
+  const state = {} as Record<State, string>;
+  const tint = {} as Record<State, string>;
+  const done = {} as Record<State, string>;
+  for (const name of STATES) {
+    const colour = read(`--status-${STATE[name].colour}`);
+    state[name] = text(colour);
     tint[name] = text(mix(colour, surface, 0.12));
     done[name] = text(mix(colour, surface, 0.38));
   }
   const palette = {
-    status,
+    state,
     tint,
     done,
     text: text(read('--text')),
+    quiet: text(read('--quiet')),
+    surface: text(surface),
+    line: text(read('--line-strong')),
     edge: text(read('--edge')),
     edgeFaint: text(mix(read('--edge'), read('--bg'), 0.6)),
     edgeStrong: text(read('--edge-strong')),
     accent: text(read('--accent')),
+    font: getComputedStyle(probe).fontFamily,
   };
   probe.remove();
   return palette;

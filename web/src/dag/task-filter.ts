@@ -1,11 +1,17 @@
-import type { TaskView } from './task-store.ts';
-
 /** Shorter parts of an id would match by chance: `49` occurs in every twentieth one. */
 const ID_PIECE_MIN = 8;
 
-/** Returns whether each word of the query, in any case, occurs in a task's name or kind, or is a part of its id. */
-export function matchesQuery(task: TaskView, query: string): boolean {
+interface Searched {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: string;
+}
+
+/** Returns a test of whether each word of the query, in any case, occurs in a task's name or kind, or is a part of its id. */
+export function matcherOf(query: string): (task: Searched) => boolean {
   const words = query.trim().toLowerCase().split(/\s+/);
-  const text = `${task.name}\n${task.kind}`.toLowerCase();
-  return words.every((word) => text.includes(word) || (word.length >= ID_PIECE_MIN && task.id.includes(word)));
+  return ({ id, name, kind }) => {
+    const text = `${name}\n${kind}`.toLowerCase();
+    return words.every((word) => text.includes(word) || (word.length >= ID_PIECE_MIN && id.includes(word)));
+  };
 }

@@ -1,27 +1,33 @@
-import { isTerminal, noCounts, statusFromWire } from '../status.ts';
-import type { Status, StatusCounts } from '../status.ts';
-import { parseTime } from '../times.ts';
 import type { BasicTask, Batch, Dag, Link } from '@heddle/client';
+import { parseTime } from '../times.ts';
+import { endedOf, stateOf } from '../ui/state.ts';
+import type { State, Tally } from '../ui/state.ts';
 
-/** A task as the console stores it: the wire's fields with a validated status and times as numbers. */
+/** A task as the console stores it: the wire's fields with a validated state and times as numbers. */
 export interface TaskView {
   readonly id: string;
   readonly name: string;
   readonly kind: string;
-  readonly status: Status;
+  readonly state: State;
+  readonly reason: string | null;
   readonly success: number;
   readonly failures: number;
   readonly expected: number | null;
-  readonly createdAt: number | null;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
   readonly updatedAt: number;
 }
 
+export interface TaskChange {
+  task: TaskView;
+  /** Null: it is new. */
+  before: State | null;
+}
+
 export interface StoreChange {
   /** True if tasks or links were added or removed: the graph must be laid out again. */
   structure: boolean;
-  ids: readonly string[];
+  changes: readonly TaskChange[];
 }
 
 function viewOf(task: BasicTask): TaskView {
@@ -29,11 +35,11 @@ function viewOf(task: BasicTask): TaskView {
     id: task.id,
     name: task.name,
     kind: task.kind,
-    status: statusFromWire(task.status),
+    state: stateOf(task.status),
+    reason: task.failure_reason ?? null,
     success: task.success,
     failures: task.failures,
     expected: task.expected_count ?? null,
-    createdAt: parseTime(task.created_at),
     startedAt: parseTime(task.started_at),
     endedAt: parseTime(task.ended_at),
     updatedAt: parseTime(task.last_updated) ?? 0,
@@ -46,10 +52,13 @@ export class TaskStore {
   links: readonly Link[] = [];
   readonly parents = new Map<string, Link[]>();
   readonly children = new Map<string, Link[]>();
-  counts: StatusCounts = noCounts();
+  /** Replaced when it changes. */
+  tally: Tally = {};
   /** The batch's own record; listeners receive it with the next change of tasks. */
   batch: Batch | null = null;
   loaded = false;
+  /** The time of the latest change, milliseconds. */
+  latestMs = 0;
   /** Increases with every change, for React. */
   version = 0;
   private readonly listeners = new Set<(change: StoreChange) => void>();
@@ -59,13 +68,9 @@ export class TaskStore {
     return () => this.listeners.delete(listener);
   };
 
-  get done(): number {
-    return this.counts.Success + this.counts.Failure + this.counts.Canceled;
-  }
-
   /** Whether every task has ended. */
   get finished(): boolean {
-    return this.loaded && this.tasks.size > 0 && this.done === this.tasks.size;
+    return this.loaded && this.tasks.size > 0 && endedOf(this.tally) === this.tasks.size;
   }
 
   /** Applies a full read of the batch. Events received meanwhile are newer and take precedence. */
@@ -76,26 +81,36 @@ export class TaskStore {
       for (const id of this.tasks.keys()) if (!kept.has(id)) this.tasks.delete(id);
       this.linkUp(dag.links);
     }
-    const ids = dag.tasks.filter((task) => this.take(task)).map((task) => task.id);
+    const changes = this.takeAll(dag.tasks);
     const first = !this.loaded;
     this.loaded = true;
-    if (first || structure || ids.length > 0) this.changed({ structure, ids });
+    if (structure) this.tally = tallyOf(this.tasks.values());
+    if (first || structure || changes.length > 0) this.changed({ structure, changes });
   }
 
   /** Applies changed tasks; returns false if one of them is unknown, so that a full read is needed. */
   apply(tasks: readonly BasicTask[]): boolean {
     const known = tasks.filter((task) => this.tasks.has(task.id));
-    const ids = known.filter((task) => this.take(task)).map((task) => task.id);
-    if (ids.length > 0) this.changed({ structure: false, ids });
+    const changes = this.takeAll(known);
+    if (changes.length > 0) this.changed({ structure: false, changes });
     return known.length === tasks.length;
   }
 
-  private take(task: BasicTask): boolean {
-    const next = viewOf(task);
-    const old = this.tasks.get(task.id);
-    if (old !== undefined && (next.updatedAt < old.updatedAt || sameView(old, next))) return false;
-    this.tasks.set(task.id, next);
-    return true;
+  private takeAll(tasks: readonly BasicTask[]): TaskChange[] {
+    const tally: Partial<Record<State, number>> = { ...this.tally };
+    const changes: TaskChange[] = [];
+    for (const wire of tasks) {
+      const task = viewOf(wire);
+      const old = this.tasks.get(task.id);
+      if (old !== undefined && (task.updatedAt < old.updatedAt || sameView(old, task))) continue;
+      this.tasks.set(task.id, task);
+      this.latestMs = Math.max(this.latestMs, task.updatedAt);
+      if (old !== undefined) tally[old.state] = (tally[old.state] ?? 0) - 1;
+      tally[task.state] = (tally[task.state] ?? 0) + 1;
+      changes.push({ task, before: old?.state ?? null });
+    }
+    if (changes.length > 0) this.tally = tally;
+    return changes;
   }
 
   private sameStructure(dag: Dag): boolean {
@@ -117,12 +132,15 @@ export class TaskStore {
   }
 
   private changed(change: StoreChange): void {
-    const counts = noCounts();
-    for (const task of this.tasks.values()) counts[task.status] += 1;
-    this.counts = counts;
     this.version += 1;
     for (const listener of this.listeners) listener(change);
   }
+}
+
+export function tallyOf(tasks: Iterable<TaskView>): Partial<Record<State, number>> {
+  const tally: Partial<Record<State, number>> = {};
+  for (const { state } of tasks) tally[state] = (tally[state] ?? 0) + 1;
+  return tally;
 }
 
 function append(map: Map<string, Link[]>, key: string, link: Link): void {
@@ -132,26 +150,11 @@ function append(map: Map<string, Link[]>, key: string, link: Link): void {
 }
 
 function sameView(a: TaskView, b: TaskView): boolean {
-  return (
-    a.status === b.status &&
-    a.updatedAt === b.updatedAt &&
-    a.success === b.success &&
-    a.failures === b.failures &&
-    a.startedAt === b.startedAt &&
-    a.endedAt === b.endedAt &&
-    a.name === b.name &&
-    a.expected === b.expected
-  );
+  return (Object.keys(b) as (keyof TaskView)[]).every((key) => a[key] === b[key]);
 }
 
-/** Processed share of the expected items, 0 to 1; null if none are expected. */
-export function progressOf(task: TaskView): number | null {
-  if (task.expected === null || task.expected <= 0) return null;
-  return Math.min(1, (task.success + task.failures) / task.expected);
-}
-
-/** Run time of the task so far or in total; null before its start. */
-export function runtimeOf(task: TaskView, nowMs: number): number | null {
-  if (task.startedAt === null) return null;
-  return (task.endedAt ?? (isTerminal(task.status) ? task.updatedAt : nowMs)) - task.startedAt;
+/** Processed share of the expected items of a task that has not succeeded, 0 to 1; null if none are expected. */
+export function progressOf({ state, expected, success, failures }: TaskView): number | null {
+  if (expected === null || expected <= 0 || state === 'succeeded') return null;
+  return Math.min(1, (success + failures) / expected);
 }

@@ -1,28 +1,23 @@
 import { CARD_HEIGHT, CARD_WIDTH } from './geometry.ts';
 import type { Point } from './geometry.ts';
 
-/** Control points in Cytoscape's form: relative to the line between the ends. */
-export interface Curve {
-  /** Position of each along the line, 0 to 1. */
-  weights: number[];
-  /** Distance of each from the line. */
-  distances: number[];
-}
-
 /**
- * A curve from the right side of one card to the left side of another that is level at both ends and at each crossing.
+ * A curve from the right side of one card to the left side of another that is level at both ends and at each crossing:
+ * its start, then for each Bézier curve two control points and its end.
  */
-export function levelCurve(from: Point, to: Point, lanes: readonly Point[] = []): Curve {
+export function levelCurve(from: Point, to: Point, lanes: readonly Point[] = []): Point[] {
   const start = { x: from.x + CARD_WIDTH / 2, y: from.y };
-  const end = { x: to.x - CARD_WIDTH / 2, y: to.y };
-  const points: Point[] = [];
+  const points = [start];
   let exit = start;
-  for (const lane of lanes) {
-    points.push(...bend(exit, { x: lane.x - CARD_WIDTH / 2, y: lane.y }));
-    exit = { x: lane.x + CARD_WIDTH / 2, y: lane.y };
+  for (const { x, y } of lanes) {
+    const entry = { x: x - CARD_WIDTH / 2, y };
+    points.push(...bend(exit, entry), entry);
+    exit = { x: x + CARD_WIDTH / 2, y };
+    points.push(entry, exit, exit);
   }
-  points.push(...bend(exit, end));
-  return relativeTo(start, end, points);
+  const end = { x: to.x - CARD_WIDTH / 2, y: to.y };
+  points.push(...bend(exit, end), end);
+  return points;
 }
 
 /** The two control points of an S between two points that are level at both ends. */
@@ -34,14 +29,12 @@ function bend(from: Point, to: Point): Point[] {
   ];
 }
 
-function relativeTo(start: Point, end: Point, points: readonly Point[]): Curve {
-  const dx = end.x - start.x;
-  const dy = end.y - start.y;
-  const length = Math.hypot(dx, dy) || 1;
-  return {
-    weights: points.map((p) => ((p.x - start.x) * dx + (p.y - start.y) * dy) / length ** 2),
-    distances: points.map((p) => ((p.x - start.x) * -dy + (p.y - start.y) * dx) / length),
-  };
+/** Control points in the form of cytoscape-dagre: relative to the line between the centers of the cards. */
+interface RelativePoints {
+  /** Position of each along the line, 0 to 1. */
+  weights: number[];
+  /** Distance of each from the line. */
+  distances: number[];
 }
 
 const ROUNDS = 12;
@@ -50,7 +43,7 @@ const ROUNDS = 12;
  * Recovers the points that cytoscape-dagre left as control points. It measures weights from where the edge leaves the
  * first card to where it meets the second, which in turn depend on the points: a few iterations converge.
  */
-export function pointsOf({ weights, distances }: Curve, from: Point, to: Point): Point[] {
+export function pointsOf({ weights, distances }: RelativePoints, from: Point, to: Point): Point[] {
   const dx = to.x - from.x;
   const dy = to.y - from.y;
   const length = Math.hypot(dx, dy) || 1;

@@ -8,6 +8,9 @@ const DAGRE_EDGES_MAX = 800;
 const DAGRE_LEVEL_MAX = 40;
 const DAGRE_DEPTH_MAX = 40;
 
+/** Large, and loaded while the page reads its data. */
+const dagre = import('./dagre.ts').then(({ dagreLayout }) => dagreLayout);
+
 function suitsDagre(input: LayoutInput): boolean {
   if (input.count > DAGRE_NODES_MAX || input.edges.length / 2 > DAGRE_EDGES_MAX) return false;
   const { widest, depth } = extentOf(levelsOf(input, adjacencyOf(input, 'children')));
@@ -15,8 +18,7 @@ function suitsDagre(input: LayoutInput): boolean {
 }
 
 async function layOut(input: LayoutInput): Promise<LayoutOutput> {
-  // Large graphs do not load dagre's code.
-  if (suitsDagre(input)) return (await import('./dagre.ts')).dagreLayout(input);
+  if (suitsDagre(input)) return (await dagre)(input);
   return { engine: 'layered', positions: layeredLayout(input), lanes: [] };
 }
 

@@ -1,3 +1,4 @@
+import { Button } from '../ui/button.tsx';
 import { formatClock, formatDuration, useNow } from '../times.ts';
 import type { FeedPhase, LiveFeed } from './live-feed.ts';
 import { useFeedState } from './use-feed.ts';
@@ -17,9 +18,7 @@ export function FeedBanner({ feed }: { feed: LiveFeed }) {
           ? '. Check that the server is running at this address.'
           : `. Last updated at ${formatClock(heardAtMs)}.`}
       </span>
-      <button type="button" onClick={() => feed.retryNow()}>
-        Try now
-      </button>
+      <Button onClick={() => feed.retryNow()}>Try now</Button>
     </div>
   );
 }

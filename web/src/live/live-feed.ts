@@ -11,6 +11,17 @@ export const REFRESH_INTERVAL_MS = 5000;
 const REREAD_SHARE = 0.2;
 const REREAD_GAP_MIN_MS = 500;
 
+/**
+ * How far streams look back, milliseconds. Events are numbered by the database's clock; a read covers changes up to the
+ * latest that it contains, and transactions open at that time may report earlier changes.
+ */
+const OVERLAP_MS = 60_000;
+
+/** Where a stream continues after a read with a latest change of this time; null: it sends everything. */
+export function resumePoint(latestMs: number): string | null {
+  return latestMs <= OVERLAP_MS ? null : String(latestMs - OVERLAP_MS);
+}
+
 /** Source of a feed: its change events, full reads, and how to apply a change. */
 export interface FeedSource {
   readonly eventsPath: string;
@@ -18,6 +29,8 @@ export interface FeedSource {
   readonly loaded: boolean;
   /** Whether no more changes will follow. */
   readonly finished: boolean;
+  /** When it ended, as far as it is known; null: it has not. */
+  readonly endedAt: string | null;
   /**
    * Whether a read returns the position at which the event stream continues, so that the stream need not send
    * everything.
@@ -83,6 +96,11 @@ export class LiveFeed {
   }
 
   readonly state = (): FeedState => this.current;
+
+  /** When its source ended, as far as it is known. */
+  get endedAt(): string | null {
+    return this.source.endedAt;
+  }
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);

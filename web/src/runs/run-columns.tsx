@@ -2,14 +2,14 @@ import type { Run } from '@heddle/client';
 import { Link } from 'wouter';
 import { jobAddress } from '../data/addresses.ts';
 import { stateOf } from '../ui/state.ts';
+import type { Tally } from '../ui/state.ts';
 import { OutcomeBar, StateBadge } from '../ui/state.tsx';
-import type { Tally } from '../ui/state.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago, Took } from '../ui/time.tsx';
 
 export function tallyOf({ counts }: Run): Tally {
   const { succeeded, failed, canceled, skipped, remaining } = counts;
-  return { succeeded, failed, canceled, skipped, waiting: remaining };
+  return { succeeded, failed, canceled, skipped, open: remaining };
 }
 
 /** The columns of every list of runs: what it is, how it goes, and why it failed. */

@@ -37,19 +37,7 @@ export function RunHead({ run }: { run: Run }) {
         )}
       </nav>
       <div className="view-title">
-        <span className="lead-line">
-          <StateBadge state={stateOf(run.state)} />
-          <span className="run-tasks">
-            <OutcomeBar tally={tallyOf(run)} />
-            <span className="tabular">
-              {(counts.total - counts.remaining).toLocaleString()} of {counts.total.toLocaleString()} tasks ended
-            </span>
-          </span>
-          <span className="quiet">
-            created <Ago at={created_at} />, {ended_at === null ? 'running for' : 'took'}{' '}
-            <Took from={created_at} to={ended_at} />
-          </span>
-        </span>
+        <h1 title={id}>{title}</h1>
         <div className="view-actions">
           <RunActions run={run} />
           <Segments
@@ -60,12 +48,24 @@ export function RunHead({ run }: { run: Run }) {
           />
         </div>
       </div>
+      <span className="lead-line">
+        <StateBadge state={stateOf(run.state)} />
+        <span className="run-tasks">
+          <OutcomeBar tally={tallyOf(run)} />
+          <span className="tabular">
+            {(counts.total - counts.remaining).toLocaleString()} of {counts.total.toLocaleString()} tasks ended
+          </span>
+        </span>
+        <span className="quiet">
+          created <Ago at={created_at} />, {ended_at === null ? 'running for' : 'took'}{' '}
+          <Took from={created_at} to={ended_at} />
+        </span>
+      </span>
       {reason !== null && (
         <p className="run-head-reason">
           {failed_task !== null && <Link href={`/tasks/${failed_task.id}`}>{failed_task.name}</Link>} {reason}
         </p>
       )}
-      <p className="visually-hidden">{id}</p>
     </header>
   );
 }

@@ -1,4 +1,3 @@
-import { Suspense, lazy } from 'react';
 import { useParams } from 'wouter';
 import { ApiError } from '../api/client.ts';
 import { getRun } from '../api/runs.ts';
@@ -7,12 +6,11 @@ import { useLive } from '../data/live.ts';
 import { LinkButton } from '../ui/button.tsx';
 import { Page } from '../ui/page.tsx';
 import { Trouble } from '../ui/problem.tsx';
+import { BatchView } from '../dag/batch-view.tsx';
+import { WorkflowView } from '../workflows/workflow-view.tsx';
 import { RunHead } from './run-head.tsx';
 import { RunTasks } from './run-tasks.tsx';
 import { TimelineView } from './timeline-view.tsx';
-
-const DagPage = lazy(async () => ({ default: (await import('../dag/dag-page.tsx')).DagPage }));
-const WorkflowPage = lazy(async () => ({ default: (await import('../workflows/workflow-page.tsx')).WorkflowPage }));
 
 /** One run: its graph or tree, its timeline, its tasks. */
 export function RunPage() {
@@ -42,15 +40,13 @@ function RunView({ id }: { id: string }) {
     );
   }
   return (
-    <main id="content" className="run-view" tabIndex={-1}>
+    <main id="content" className="run-view" data-view={view || 'graph'} tabIndex={-1}>
       <RunHead run={run} />
-      {view === 'timeline' && <TimelineView id={id} />}
+      {view === 'timeline' && <TimelineView run={run} />}
       {view === 'tasks' && <RunTasks run={run} />}
-      {view !== 'timeline' && view !== 'tasks' && (
-        <Suspense fallback={<p className="quiet loading">Loading…</p>}>
-          {run.type === 'workflow' ? <WorkflowPage workflowId={id} /> : <DagPage batchId={id} />}
-        </Suspense>
-      )}
+      {view !== 'timeline' &&
+        view !== 'tasks' &&
+        (run.type === 'workflow' ? <WorkflowView run={run} /> : <BatchView run={run} />)}
     </main>
   );
 }

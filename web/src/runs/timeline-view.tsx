@@ -1,4 +1,4 @@
-import type { Timeline, TimelineRow } from '@heddle/client';
+import type { Run, Timeline, TimelineRow } from '@heddle/client';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
 import { Link } from 'wouter';
@@ -8,14 +8,17 @@ import { formatDuration, parseTime } from '../times.ts';
 import { Empty } from '../ui/empty.tsx';
 import { StateGlyph } from '../ui/glyphs.tsx';
 import { Trouble } from '../ui/problem.tsx';
-import { STATE, stateOf } from '../ui/state.ts';
+import { STATE, partsOf, stateOf, stateOfOutcome } from '../ui/state.ts';
+import type { State, Tally } from '../ui/state.ts';
 
 const ROW_HEIGHT_PX = 26;
 const TICKS = 5;
 
 /** When each task waited and ran: a bar for each attempt, the tasks that determined the end marked. */
-export function TimelineView({ id }: { id: string }) {
-  const { data, error, dataUpdatedAt } = useLive(['timeline', id], (signal) => getTimeline(id, signal));
+export function TimelineView({ run: { id, ended_at } }: { run: Run }) {
+  const { data, error, dataUpdatedAt } = useLive(['timeline', id, ended_at], (signal) => getTimeline(id, signal), {
+    ...(ended_at === null ? {} : { every: false as const }),
+  });
   return (
     <div className="view">
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
@@ -42,10 +45,22 @@ function Chart({ timeline }: { timeline: Timeline }) {
   const span = spanOf(timeline);
   return (
     <>
-      <p className="quiet">
-        Light: waiting. Solid: running; one bar for each attempt.
-        {critical_ms > 0 && ` Underlined: the critical path, ${formatDuration(critical_ms)} of work.`}
-        {left_out > 0 && ` ${left_out.toLocaleString()} tasks are not shown.`}
+      <p className="timeline-legend quiet">
+        <span>
+          <i className="timeline-wait" /> waiting
+        </span>
+        <span>
+          <i className="fill-succeeded" /> one attempt
+        </span>
+        <span>
+          <i className="fill-running" data-open /> still running
+        </span>
+        {critical_ms > 0 && (
+          <span>
+            <i className="fill-succeeded" data-critical /> critical path: {formatDuration(critical_ms)} of work
+          </span>
+        )}
+        {left_out > 0 && <span>{left_out.toLocaleString()} tasks are not shown.</span>}
       </p>
       <div className="timeline">
         <div className="timeline-scale" aria-hidden="true">
@@ -76,64 +91,77 @@ function spanOf({ from, until }: Timeline): Span {
 
 function Row({ row, span }: { row: TimelineRow; span: Span }) {
   const state = stateOf(row.state);
-  const words = `${row.name}: ${STATE[state].label}${row.type === 'group' ? `, ${row.tasks} tasks` : ''}`;
+  const { attempts, critical } = row;
   return (
     <>
-      <span className="timeline-name" data-critical={row.critical || undefined} title={words}>
-        <StateGlyph state={state} size={14} />{' '}
-        {row.type === 'task' && row.id !== null ? <Link href={`/tasks/${row.id}`}>{row.name}</Link> : row.name}
-        {row.type === 'group' && <span className="quiet"> × {row.tasks.toLocaleString()}</span>}
+      <span className="timeline-name" data-critical={critical || undefined} title={wordsOf(row)}>
+        <StateGlyph state={state} size={14} /> <RowName row={row} />
+        {attempts.length > 1 && <span className="quiet"> {attempts.length} attempts</span>}
       </span>
-      <span className="timeline-bars">
+      <span className="timeline-bars" data-critical={critical || undefined}>
         <Bar
           className="timeline-wait"
+          words="waited"
           span={span}
           from={row.ready_at ?? row.created_at}
           to={row.started_at ?? row.ended_at}
         />
-        {row.attempts.length === 0
-          ? row.started_at !== null && (
-              <Bar
-                className={`fill-${state}${row.type === 'container' ? ' timeline-container' : ''}`}
-                span={span}
-                from={row.started_at}
-                to={row.ended_at}
-              />
-            )
-          : row.attempts.map(({ attempt, started_at, claimed_at, ended_at, outcome }) => (
-              <Bar
-                key={attempt}
-                className={`fill-${OUTCOME_STATE[outcome ?? ''] ?? state}`}
-                span={span}
-                from={started_at ?? claimed_at}
-                to={ended_at}
-              />
-            ))}
+        {row.type !== 'task' && <Bar className={`timeline-${row.type}`} {...barOf(row)} span={span} />}
+        {attempts.map(({ attempt, started_at, claimed_at, ended_at, outcome }) => (
+          <Bar
+            key={attempt}
+            className={`fill-${stateOfOutcome(outcome)}`}
+            words={`attempt ${attempt}: ${outcome?.replaceAll('_', ' ') ?? STATE[state].label.toLowerCase()}`}
+            span={span}
+            from={started_at ?? claimed_at}
+            to={ended_at}
+          />
+        ))}
       </span>
     </>
   );
 }
 
-const OUTCOME_STATE: Readonly<Record<string, string>> = {
-  succeeded: 'succeeded',
-  failed: 'failed',
-  lost: 'failed',
-  undelivered: 'failed',
-  timed_out: 'timeout',
-  partially_failed: 'partial',
-  canceled: 'canceled',
-  released: 'skipped',
-  disabled: 'skipped',
-};
+function RowName({ row }: { row: TimelineRow }) {
+  if (row.type === 'task' && row.id !== null) return <Link href={`/tasks/${row.id}`}>{row.name}</Link>;
+  if (row.type !== 'group') return row.name;
+  return (
+    <>
+      {row.name} <span className="quiet">× {row.tasks.toLocaleString()}</span>
+    </>
+  );
+}
+
+function wordsOf({ name, state, type, tasks, tally, critical }: TimelineRow): string {
+  const parts = partsOf(tallyOf(tally)).map(({ n, label }) => `${n.toLocaleString()} ${label}`);
+  const count = type === 'group' ? `, ${tasks.toLocaleString()} tasks: ${parts.join(', ')}` : '';
+  return `${name}: ${STATE[stateOf(state)].label}${count}${critical ? ', on the critical path' : ''}`;
+}
+
+/** The tally of a group, which the API counts by its own words. */
+function tallyOf(wire: TimelineRow['tally']): Tally {
+  const tally: Partial<Record<State, number>> = {};
+  for (const [word, n] of Object.entries(wire)) tally[stateOf(word)] = (tally[stateOf(word)] ?? 0) + n;
+  return tally;
+}
+
+/** From the first start to the last end; of a group divided by the states of its tasks. */
+function barOf(row: TimelineRow): Pick<BarProps, 'words' | 'from' | 'to' | 'parts'> {
+  const tally = row.type === 'group' ? tallyOf(row.tally) : { [stateOf(row.state)]: 1 };
+  return { words: wordsOf(row), from: row.started_at, to: row.ended_at, parts: partsOf(tally) };
+}
 
 interface BarProps {
   className: string;
+  words: string;
   span: Span;
   from: string | null;
   to: string | null;
+  /** Divides it. */
+  parts?: ReturnType<typeof partsOf>;
 }
 
-function Bar({ className, span, from, to }: BarProps) {
+function Bar({ className, words, span, from, to, parts = [] }: BarProps) {
   const start = parseTime(from);
   if (start === null) return null;
   const end = parseTime(to) ?? span.fromMs + span.lengthMs;
@@ -142,8 +170,13 @@ function Bar({ className, span, from, to }: BarProps) {
   return (
     <span
       className={`timeline-bar ${className}`}
+      data-open={to === null || undefined}
       style={{ left: `${left}%`, width: `${width}%` }}
-      title={formatDuration(end - start)}
-    />
+      title={`${words}, ${formatDuration(end - start)}`}
+    >
+      {parts.map(({ state, n }) => (
+        <span key={state} className={`fill-${state}`} style={{ flexGrow: n }} />
+      ))}
+    </span>
   );
 }

@@ -5,22 +5,10 @@ import { useLive } from '../data/live.ts';
 import { Empty } from '../ui/empty.tsx';
 import { Trouble } from '../ui/problem.tsx';
 import { StateGlyph } from '../ui/glyphs.tsx';
-import type { State } from '../ui/state.ts';
+import { stateOfOutcome } from '../ui/state.ts';
 import { Table } from '../ui/table.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago, Took } from '../ui/time.tsx';
-
-const GLYPH: Readonly<Record<string, State>> = {
-  succeeded: 'succeeded',
-  failed: 'failed',
-  timed_out: 'timeout',
-  partially_failed: 'partial',
-  canceled: 'canceled',
-  disabled: 'skipped',
-  lost: 'failed',
-  released: 'skipped',
-  undelivered: 'failed',
-};
 
 const COLUMNS: readonly Column<TaskAttempt>[] = [
   { header: 'No.', number: true, cell: ({ attempt }) => attempt },
@@ -28,7 +16,7 @@ const COLUMNS: readonly Column<TaskAttempt>[] = [
     header: 'Outcome',
     cell: ({ outcome, exit_code }) => (
       <span className="state-badge">
-        <StateGlyph state={GLYPH[outcome ?? ''] ?? 'running'} />
+        <StateGlyph state={stateOfOutcome(outcome)} />
         {outcome?.replaceAll('_', ' ') ?? 'not ended'}
         {exit_code !== null && <span className="quiet">exit {exit_code}</span>}
       </span>

@@ -63,7 +63,8 @@ export function TaskPage() {
   );
 }
 
-function TaskTabs({ task }: { task: Task }) {
+/** The parts of a task; the chosen one is kept in the address. */
+export function TaskTabs({ task }: { task: Task }) {
   const [{ tab }, change] = useFilters(['tab']);
   const chosen = TABS.find(({ name }) => name === tab)?.name ?? 'summary';
   return (
@@ -76,7 +77,8 @@ function TaskTabs({ task }: { task: Task }) {
   );
 }
 
-function Lead({ task }: { task: Task }) {
+/** The state of a task, its kind, and how long it ran. */
+export function Lead({ task }: { task: Task }) {
   const state = stateOf(task.status);
   return (
     <span className="lead-line">

@@ -1,7 +1,7 @@
 import type { State } from './state.ts';
 
 /** One shape for each state, drawn in a box of 16; white on the state's colour. */
-const SHAPES: Readonly<Record<State, string>> = {
+export const SHAPES: Readonly<Record<State, string>> = {
   waiting: 'M5 4h6M5 12h6M6 4c0 3 4 5 4 8M10 4c0 3-4 5-4 8',
   pending: 'M8 4.5V8l2.5 1.8M8 3a5 5 0 1 0 0 10A5 5 0 0 0 8 3',
   claimed: 'M5 8.2h6M8.5 5.2l3 3-3 3',

@@ -74,8 +74,33 @@ export function stateOf(word: string | null | undefined): State {
   return WIRE[word ?? ''] ?? 'waiting';
 }
 
+/** The words for the outcomes of attempts. */
+const OUTCOME: Readonly<Record<string, State>> = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  timed_out: 'timeout',
+  partially_failed: 'partial',
+  canceled: 'canceled',
+  disabled: 'skipped',
+  lost: 'failed',
+  released: 'skipped',
+  undelivered: 'failed',
+};
+
+/** The state that stands for the outcome of an attempt; of one that has not ended `running`. */
+export function stateOfOutcome(outcome: string | null): State {
+  return OUTCOME[outcome ?? ''] ?? 'running';
+}
+
+/** The state of a task of a workflow, of which the API tells its outcome and, until then, what it waits for. */
+export function stateOfTreeTask({ state, status }: { state: string; status: string }): State {
+  if (status === 'Canceled' && state === 'Failed') return 'canceled';
+  const outcome = stateOf(state);
+  return STATE[outcome].ended || outcome === 'creating' ? outcome : stateOf(status);
+}
+
 /** Ends first, so that a bar fills from the left. */
-export const BAR_ORDER: readonly State[] = [
+const BAR_ORDER: readonly State[] = [
   'succeeded',
   'partial',
   'failed',
@@ -89,3 +114,26 @@ export const BAR_ORDER: readonly State[] = [
   'pending',
   'waiting',
 ];
+
+/** A count of states; `open`: not ended, in a state that is not known. */
+export type Tally = Readonly<Partial<Record<State | 'open', number>>>;
+
+/** The parts of a tally that are not empty, in the order of a bar. */
+export function partsOf(tally: Tally): { state: State | 'open'; n: number; label: string }[] {
+  return [...BAR_ORDER, 'open' as const]
+    .map((state) => ({
+      state,
+      n: tally[state] ?? 0,
+      label: state === 'open' ? 'unfinished' : STATE[state].label.toLowerCase(),
+    }))
+    .filter(({ n }) => n > 0);
+}
+
+export function totalOf(tally: Tally): number {
+  return partsOf(tally).reduce((sum, { n }) => sum + n, 0);
+}
+
+/** How many of them have ended. */
+export function endedOf(tally: Tally): number {
+  return partsOf(tally).reduce((sum, { state, n }) => (state !== 'open' && STATE[state].ended ? sum + n : sum), 0);
+}

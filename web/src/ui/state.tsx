@@ -1,5 +1,5 @@
-import { BAR_ORDER, STATE } from './state.ts';
-import type { State } from './state.ts';
+import { STATE, partsOf } from './state.ts';
+import type { State, Tally } from './state.ts';
 import { StateGlyph } from './glyphs.tsx';
 
 /** A state with its glyph and its word. */
@@ -12,16 +12,28 @@ export function StateBadge({ state, label }: { state: State; label?: string }) {
   );
 }
 
-export type Tally = Readonly<Partial<Record<State, number>>>;
-
 /** A bar divided by outcome, with the counts as its text alternative. */
 export function OutcomeBar({ tally, label = 'Tasks by state' }: { tally: Tally; label?: string }) {
-  const parts = BAR_ORDER.filter((state) => (tally[state] ?? 0) > 0).map((state) => ({ state, n: tally[state] ?? 0 }));
-  const words = parts.map(({ state, n }) => `${n.toLocaleString()} ${STATE[state].label.toLowerCase()}`).join(', ');
+  const parts = partsOf(tally);
+  const words = parts.map(({ n, label: name }) => `${n.toLocaleString()} ${name}`).join(', ');
   return (
     <span className="outcome-bar" role="img" aria-label={`${label}: ${words === '' ? 'none' : words}`} title={words}>
       {parts.map(({ state, n }) => (
         <span key={state} className={`outcome-part fill-${state}`} style={{ flexGrow: n }} />
+      ))}
+    </span>
+  );
+}
+
+/** The counts of a tally, each with the glyph and the word of its state. */
+export function TallyList({ tally }: { tally: Tally }) {
+  return (
+    <span className="tally-list">
+      {partsOf(tally).map(({ state, n, label }) => (
+        <span key={state} className="tally-part tabular">
+          {state === 'open' ? <i className="fill-open" /> : <StateGlyph state={state} size={13} />} {n.toLocaleString()}{' '}
+          {label}
+        </span>
       ))}
     </span>
   );

@@ -1,67 +1,57 @@
+import type { BasicTask } from '@heddle/client';
 import { useEffect, useMemo, useState } from 'react';
 import { findTasks } from '../api/workflows.ts';
-import type { BasicTask } from '@heddle/client';
+import type { ListedTask } from '../live/task-list.tsx';
+import { matcherOf } from '../dag/task-filter.ts';
 import { parseTime } from '../times.ts';
-import type { NodeState } from './node-state.ts';
+import { stateOf } from '../ui/state.ts';
+import type { State } from '../ui/state.ts';
 import type { TreeStore } from './tree-store.ts';
-
-/** A task in the list beside the tree. */
-export interface ListedTask {
-  id: string;
-  label: string;
-  kind: string;
-  state: NodeState;
-  reason: string | null;
-  startedAt: number | null;
-  endedAt: number | null;
-}
 
 const SEARCH_PAUSE_MS = 250;
 const SEARCH_PAGE = 100;
 
-/** Maps the states shown here to those of the batch API, which lists tasks. */
-const BATCH_STATUS: Record<NodeState, string> = {
-  Pending: 'Pending',
-  Running: 'Running',
-  PendingTaskCreation: 'Running',
-  Succeeded: 'Success',
-  PartiallyFailed: 'Failure',
-  Failed: 'Failure',
-  Timeout: 'Failure',
-  Disabled: 'Canceled',
-};
-
-const NODE_STATE: Record<string, NodeState> = {
-  Waiting: 'Pending',
-  Pending: 'Pending',
-  Paused: 'Pending',
-  Claimed: 'Running',
-  Running: 'Running',
-  Success: 'Succeeded',
-  Failure: 'Failed',
-  Canceled: 'Disabled',
+/** The words by which the API lists tasks. */
+const LISTED_AS: Readonly<Record<State, string>> = {
+  waiting: 'Waiting',
+  pending: 'Pending',
+  claimed: 'Claimed',
+  running: 'Running',
+  creating: 'Running',
+  paused: 'Paused',
+  succeeded: 'Success',
+  partial: 'Failure',
+  failed: 'Failure',
+  timeout: 'Failure',
+  canceled: 'Canceled',
+  skipped: 'Canceled',
 };
 
 function listed(task: BasicTask): ListedTask {
   return {
     id: task.id,
-    label: task.name,
+    name: task.name,
     kind: task.kind,
-    state: NODE_STATE[task.status] ?? 'Pending',
+    state: stateOf(task.status),
     reason: task.failure_reason ?? null,
     startedAt: parseTime(task.started_at),
     endedAt: parseTime(task.ended_at),
   };
 }
 
-function matches(task: ListedTask, query: string): boolean {
-  const text = query.trim().toLowerCase();
-  return [task.label, task.kind, task.id].some((part) => part.toLowerCase().includes(text));
-}
-
 interface Found {
   key: string;
   tasks: ListedTask[];
+}
+
+/** The loaded tasks that match the search and the states. */
+export function* knownTasks(store: TreeStore, query: string, shown: ReadonlySet<State>): Generator<ListedTask> {
+  const matches = matcherOf(query);
+  for (const node of store.nodes.values()) {
+    if (node.type !== 'task' || (shown.size > 0 && !shown.has(node.state))) continue;
+    const { id, label: name, kind, state, reason, startedAt, endedAt } = node;
+    if (matches({ id, name, kind })) yield { id, name, kind, state, reason, startedAt, endedAt };
+  }
 }
 
 /**
@@ -72,20 +62,13 @@ export function useListedTasks(
   store: TreeStore,
   version: number,
   query: string,
-  shown: ReadonlySet<NodeState>,
-): { tasks: readonly ListedTask[]; searching: boolean } {
-  const known = useMemo(() => {
-    const tasks: ListedTask[] = [];
-    for (const node of store.nodes.values()) {
-      if (node.type !== 'task' || (shown.size > 0 && !shown.has(node.state))) continue;
-      if (query.trim() === '' || matches(node, query)) tasks.push(node);
-    }
-    return tasks;
-    // The store changes in place; its version represents its content.
-  }, [store, version, query, shown]);
+  shown: ReadonlySet<State>,
+): { tasks: readonly ListedTask[]; isSearching: boolean } {
+  // The store changes in place; its version represents its content.
+  const known = useMemo(() => [...knownTasks(store, query, shown)], [store, version, query, shown]);
   const [found, setFound] = useState<Found>({ key: '', tasks: [] });
   const ask = store.truncated && (query.trim() !== '' || shown.size > 0);
-  const statuses = [...new Set([...shown].map((state) => BATCH_STATUS[state]))];
+  const statuses = [...new Set([...shown].map((state) => LISTED_AS[state]))];
   const key = ask ? `${query.trim()} ${statuses.join(' ')}` : '';
   const workflowId = store.workflow?.id ?? '';
   useEffect(() => {
@@ -116,5 +99,5 @@ export function useListedTasks(
     const ids = new Set(known.map((task) => task.id));
     return [...known, ...found.tasks.filter((task) => !ids.has(task.id))];
   }, [known, found, key]);
-  return { tasks, searching: key !== '' && found.key !== key };
+  return { tasks, isSearching: key !== '' && found.key !== key };
 }

@@ -23,17 +23,6 @@ export const STATE_LABEL: Record<NodeState, string> = {
   Disabled: 'Disabled',
 };
 
-export const STATE_MEANING: Record<NodeState, string> = {
-  Pending: 'waiting for its container or for a worker',
-  Running: 'running',
-  PendingTaskCreation: 'completed; its announced tasks are being created',
-  Succeeded: 'succeeded',
-  PartiallyFailed: 'finished with tolerated failures',
-  Failed: 'failed or canceled',
-  Timeout: 'exceeded its timeout',
-  Disabled: 'skipped, does not count',
-};
-
 /** The part of a class name for a state: `s-running`, `mark-running`. */
 export const STATE_CLASS: Record<NodeState, string> = {
   Pending: 'waiting',
@@ -45,28 +34,6 @@ export const STATE_CLASS: Record<NodeState, string> = {
   Timeout: 'timeout',
   Disabled: 'canceled',
 };
-
-/** Final states first, so that a bar fills from the left. */
-export const BAR_ORDER: readonly NodeState[] = [
-  'Succeeded',
-  'PartiallyFailed',
-  'Failed',
-  'Timeout',
-  'Disabled',
-  'Running',
-  'PendingTaskCreation',
-  'Pending',
-];
-
-/** States that may need attention, worst first. */
-export const BAD_STATES: readonly NodeState[] = ['Failed', 'Timeout', 'PartiallyFailed'];
-
-const OPEN: ReadonlySet<NodeState> = new Set<NodeState>(['Pending', 'Running', 'PendingTaskCreation']);
-
-/** Whether this state is final, except for a retry. */
-export function isEnd(state: NodeState): boolean {
-  return !OPEN.has(state);
-}
 
 export function stateFromWire(value: string | null | undefined): NodeState {
   return NODE_STATES.find((state) => state === value) ?? 'Pending';

@@ -1,34 +1,14 @@
 import type { Container } from '@heddle/client';
-import { BAR_ORDER, NODE_STATES, isEnd } from './node-state.ts';
-import type { NodeState } from './node-state.ts';
+import { STATE, STATES } from '../ui/state.ts';
+import type { State, Tally } from '../ui/state.ts';
 import type { TreeNode } from './tree-node.ts';
 
-/** Unfinished nodes that were not loaded, so their state is unknown. */
-export const OPEN = 'Open';
+type Counts = Partial<Record<State | 'open', number>>;
 
-export type TallyKey = NodeState | typeof OPEN;
-const TALLY_KEYS: readonly TallyKey[] = [...NODE_STATES, OPEN];
-/** Final states first, so that a bar fills from the left. */
-export const TALLY_BAR: readonly TallyKey[] = [...BAR_ORDER, OPEN];
-
-/** Number of nodes in each state. */
-export type Tally = Readonly<Record<TallyKey, number>>;
-
-export function emptyTally(): Record<TallyKey, number> {
-  return Object.fromEntries(TALLY_KEYS.map((key) => [key, 0])) as Record<TallyKey, number>;
-}
+const KEYS: readonly (State | 'open')[] = [...STATES, 'open'];
 
 export function sameTally(a: Tally, b: Tally): boolean {
-  return TALLY_KEYS.every((key) => a[key] === b[key]);
-}
-
-export function totalOf(tally: Tally): number {
-  return TALLY_KEYS.reduce((sum, key) => sum + tally[key], 0);
-}
-
-/** Number of ended nodes. */
-export function endedOf(tally: Tally): number {
-  return TALLY_KEYS.reduce((sum, key) => (key !== OPEN && isEnd(key) ? sum + tally[key] : sum), 0);
+  return KEYS.every((key) => (a[key] ?? 0) === (b[key] ?? 0));
 }
 
 interface KnownTree {
@@ -38,12 +18,13 @@ interface KnownTree {
   readonly pages: ReadonlyMap<string, { readonly ids: readonly string[] }>;
 }
 
-const COUNTED: readonly [NodeState, keyof Container['counts']][] = [
-  ['Succeeded', 'succeeded'],
-  ['PartiallyFailed', 'partially_failed'],
-  ['Failed', 'failed'],
-  ['Timeout', 'timed_out'],
-  ['Disabled', 'disabled'],
+/** Counts of a container, with the states that each of them includes; of children that are not known the first. */
+const COUNTED: readonly [keyof Container['counts'], ...State[]][] = [
+  ['succeeded', 'succeeded'],
+  ['partially_failed', 'partial'],
+  ['failed', 'failed', 'canceled'],
+  ['timed_out', 'timeout'],
+  ['disabled', 'skipped'],
 ];
 
 /**
@@ -73,28 +54,33 @@ function knownChildren(tree: KnownTree, id: string): Iterable<string> {
 }
 
 function tallyOf(tree: KnownTree, id: string, tallies: ReadonlyMap<string, Tally>): Tally {
-  const tally = emptyTally();
-  const children = emptyTally();
-  const tasks = emptyTally();
+  const tally: Counts = {};
+  const children: Counts = {};
+  const tasks: Counts = {};
   let known = 0;
   for (const child of knownChildren(tree, id)) {
     const node = tree.nodes.get(child);
     if (node === undefined) continue;
     known += 1;
-    children[node.state] += 1;
-    if (node.type === 'task') tasks[node.state] += 1;
-    else for (const key of TALLY_KEYS) tally[key] += tallies.get(child)?.[key] ?? 0;
+    add(children, node.state, 1);
+    if (node.type === 'task') add(tasks, node.state, 1);
+    else for (const key of KEYS) add(tally, key, tallies.get(child)?.[key] ?? 0);
   }
   const self = tree.nodes.get(id);
   const counts = self?.type === 'container' ? self.counts : null;
   let omitted = Math.max(0, (counts?.children ?? 0) - known);
   // If only some are loaded, the number of running ones is unknown: all unfinished nodes count alike.
-  for (const state of NODE_STATES) tally[omitted === 0 || isEnd(state) ? state : OPEN] += tasks[state];
-  for (const [state, key] of counts === null ? [] : COUNTED) {
-    const more = Math.min(omitted, Math.max(0, counts![key] - children[state]));
-    tally[state] += more;
+  for (const state of STATES) add(tally, omitted === 0 || STATE[state].ended ? state : 'open', tasks[state] ?? 0);
+  for (const [name, ...states] of counts === null ? [] : COUNTED) {
+    const seen = states.reduce((sum, state) => sum + (children[state] ?? 0), 0);
+    const more = Math.min(omitted, Math.max(0, counts![name] - seen));
+    add(tally, states[0]!, more);
     omitted -= more;
   }
-  tally[OPEN] += omitted;
+  add(tally, 'open', omitted);
   return tally;
+}
+
+function add(counts: Counts, key: State | 'open', n: number): void {
+  if (n > 0) counts[key] = (counts[key] ?? 0) + n;
 }

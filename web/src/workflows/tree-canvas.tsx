@@ -1,4 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
+import { ZoomButtons } from '../live/zoom-buttons.tsx';
+import type { State } from '../ui/state.ts';
 import { TreeItem } from './tree-item.tsx';
 import { useDrawn, useFocus, useSelected, useTree } from './tree-context.ts';
 import { DRAWN_MAX } from './tree-view.ts';
@@ -52,17 +54,13 @@ export function TreeCanvas() {
           {DRAWN_MAX.toLocaleString()} nodes are drawn, the maximum. Close a group, or focus one.
         </p>
       )}
-      <div className="zoom-buttons" role="group" aria-label="View">
-        <button type="button" title="Larger (+)" aria-label="Zoom in" onClick={() => zoomBy(1)}>
-          +
-        </button>
-        <button type="button" title="Smaller (−)" aria-label="Zoom out" onClick={() => zoomBy(-1)}>
-          −
-        </button>
-        <button type="button" title="Reset zoom" onClick={() => setZoom(ZOOM_NORMAL)}>
-          100 %
-        </button>
-      </div>
+      <ZoomButtons
+        onIn={() => zoomBy(1)}
+        onOut={() => zoomBy(-1)}
+        onReset={() => setZoom(ZOOM_NORMAL)}
+        reset="100 %"
+        resetTitle="Reset zoom"
+      />
     </section>
   );
 }
@@ -71,9 +69,14 @@ function find(tree: HTMLElement | null, id: string): HTMLElement | null {
   return tree?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"]`) ?? null;
 }
 
+/** The box of a node: a task itself, or the head of a container and its children. */
+function boxOf(element: HTMLElement | null | undefined): HTMLElement | null {
+  return element?.closest<HTMLElement>('[data-node]') ?? null;
+}
+
 function handleClick(event: React.MouseEvent, view: TreeView): void {
   const target = event.target as HTMLElement;
-  const id = target.closest<HTMLElement>('[role=treeitem]')?.dataset['id'];
+  const id = target.closest<HTMLElement>('[data-node]')?.dataset['node'];
   if (id === undefined) return;
   const button = target.closest<HTMLElement>('[data-action]');
   const act = ACTIONS[button?.dataset['action'] ?? ''];
@@ -89,7 +92,7 @@ const ACTIONS: Record<string, (view: TreeView, id: string, button: HTMLElement) 
   previous: (view, id) => view.turnPage(id, -1),
   next: (view, id) => view.turnPage(id, 1),
   last: (view, id) => view.turnPage(id, Infinity),
-  filter: (view, id, button) => view.setFilter(id, button.dataset['state']!),
+  filter: (view, id, button) => view.setFilter(id, button.dataset['state'] as State),
 };
 
 /** Returns whether the key was handled, following the ARIA practices for trees. */
@@ -115,11 +118,11 @@ function handleKey(key: string, item: HTMLElement, view: TreeView, tree: HTMLEle
       return go(items.at(-1));
     case 'ArrowRight':
       if (expanded === 'false') view.setOpen(id, true);
-      else if (expanded === 'true') go(item.querySelector<HTMLElement>('[role=treeitem]'));
+      else if (expanded === 'true') go(boxOf(item)?.querySelector<HTMLElement>(':scope > .group-body [role=treeitem]'));
       return true;
     case 'ArrowLeft':
       if (expanded === 'true' && at > 0) view.setOpen(id, false);
-      else go(item.parentElement?.closest<HTMLElement>('[role=treeitem]'));
+      else go(boxOf(boxOf(item)?.parentElement)?.querySelector<HTMLElement>('[role=treeitem]'));
       return true;
     case 'Enter':
     case ' ':

@@ -1,5 +1,5 @@
 import { createContext, useContext, useSyncExternalStore } from 'react';
-import type { Tally } from './tally.ts';
+import type { Tally } from '../ui/state.ts';
 import type { TreeNode } from './tree-node.ts';
 import type { TreeStore } from './tree-store.ts';
 import type { Group, TreeView } from './tree-view.ts';

@@ -1,9 +1,8 @@
 import { memo } from 'react';
 import { formatDuration, useSharedNow } from '../times.ts';
-import { STATE_CLASS, STATE_LABEL, isEnd } from './node-state.ts';
-import { StateMark } from './state-chip.tsx';
-import { TALLY_BAR, endedOf, totalOf } from './tally.ts';
-import { TallyBar, tallyClass, tallyLabel } from './tally-bar.tsx';
+import { StateGlyph } from '../ui/glyphs.tsx';
+import { STATE, STATES, endedOf, partsOf, totalOf } from '../ui/state.ts';
+import { OutcomeBar, TallyList } from '../ui/state.tsx';
 import { useGroup, useMarks, useTally, useTree, useTreeNode } from './tree-context.ts';
 import type { ContainerNode, TaskNode } from './tree-node.ts';
 import { PAGE_SIZE } from './tree-view.ts';
@@ -25,23 +24,24 @@ export const TreeItem = memo(function TreeItem(props: ItemProps) {
 
 function TaskItem({ node, level, place, siblings }: ItemProps & { node: TaskNode }) {
   const { selected, active } = useMarks(node.id);
-  const paused = node.status === 'Paused';
+  const { label: stateLabel } = STATE[node.state];
   return (
     <div
       role="treeitem"
       data-id={node.id}
-      className={`node task s-${paused ? 'paused' : STATE_CLASS[node.state]}`}
-      aria-label={`${node.label}, ${paused ? 'Paused' : STATE_LABEL[node.state]}, ${node.kind}`}
+      data-node={node.id}
+      className={`node task s-${node.state}`}
+      aria-label={`${node.label}, ${stateLabel}, ${node.kind}`}
       aria-level={level}
       aria-setsize={siblings}
       aria-posinset={place}
       aria-selected={selected}
       tabIndex={active ? 0 : -1}
-      title={`${node.label} · ${node.kind}\n${STATE_LABEL[node.state]}${node.reason === null ? '' : `: ${node.reason}`}`}
+      title={`${node.label} · ${node.kind}\n${stateLabel}${node.reason === null ? '' : `: ${node.reason}`}`}
     >
-      <StateMark state={node.state} />
+      <StateGlyph state={node.state} size={20} />
       <span className="node-name">{node.label}</span>
-      <span className="node-note tabular">
+      <span className="node-note tabular" aria-hidden="true">
         <TaskNote node={node} />
       </span>
     </div>
@@ -49,37 +49,25 @@ function TaskItem({ node, level, place, siblings }: ItemProps & { node: TaskNode
 }
 
 function TaskNote({ node }: { node: TaskNode }) {
-  if (node.state === 'PendingTaskCreation' && node.expected !== null) {
+  if (node.state === 'creating' && node.expected !== null) {
     return `${(node.created ?? 0).toLocaleString()} of ${node.expected.toLocaleString()}`;
   }
-  if (node.startedAt === null) return node.state === 'Disabled' ? 'skipped' : '';
+  if (node.startedAt === null) return '';
   const tries = node.attempt > 1 ? `try ${node.attempt} · ` : '';
   if (node.endedAt !== null) return tries + formatDuration(node.endedAt - node.startedAt);
-  return isEnd(node.state) ? tries : <Running since={node.startedAt} before={tries} />;
+  return STATE[node.state].ended ? tries : <Running since={node.startedAt} before={tries} />;
 }
 
 function Running({ since, before }: { since: number; before: string }) {
   return before + formatDuration(useSharedNow() - since);
 }
 
-function ContainerItem({ node, level, place, siblings }: ItemProps & { node: ContainerNode }) {
+function ContainerItem(props: ItemProps & { node: ContainerNode }) {
+  const { node, level } = props;
   const group = useGroup(node.id);
-  const { selected, active } = useMarks(node.id);
   return (
-    <div
-      role="treeitem"
-      data-id={node.id}
-      className={`node container ${node.mode} s-${STATE_CLASS[node.state]}`}
-      data-open={group.open}
-      aria-labelledby={`head-${node.id}`}
-      aria-level={level}
-      aria-setsize={siblings}
-      aria-posinset={place}
-      aria-expanded={group.open}
-      aria-selected={selected}
-      tabIndex={active ? 0 : -1}
-    >
-      <ContainerHead node={node} group={group} />
+    <div className={`node container ${node.mode} s-${node.state}`} data-node={node.id} data-open={group.open}>
+      <ContainerHead {...props} group={group} />
       {group.held && (
         <p className="held quiet">
           Too many nodes.{' '}
@@ -96,67 +84,69 @@ function ContainerItem({ node, level, place, siblings }: ItemProps & { node: Con
 const MODE_TEXT = { sequential: 'in sequence', parallel: 'in parallel' } as const;
 const MODE_SIGN = { sequential: '↓', parallel: '⇉' } as const;
 
-function ContainerHead({ node, group }: { node: ContainerNode; group: Group }) {
+/** What represents a container in the tree. Its name says all that is in it, so that its parts are hidden from readers. */
+function ContainerHead({ node, group, level, place, siblings }: ItemProps & { node: ContainerNode; group: Group }) {
   const tally = useTally(node.id);
+  const { selected, active } = useMarks(node.id);
   const { view } = useTree();
   const total = totalOf(tally);
   const alone = view.focus === node.id;
+  const ended = `${endedOf(tally).toLocaleString()} of ${total.toLocaleString()}`;
+  const isGrowing = node.openGenerators > 0 && !STATE[node.state].ended;
+  const counts = partsOf(tally).map(({ n, label }) => `${n.toLocaleString()} ${label}`);
+  const name = [node.label, STATE[node.state].label, MODE_TEXT[node.mode], `${ended} ended`, ...counts];
   return (
-    <div className="group-head">
-      <div className="group-title" id={`head-${node.id}`}>
+    <div
+      role="treeitem"
+      data-id={node.id}
+      className="group-head"
+      aria-label={[...name, ...(isGrowing ? [GROWING] : [])].join(', ')}
+      aria-level={level}
+      aria-setsize={siblings}
+      aria-posinset={place}
+      aria-expanded={group.open}
+      {...(group.open ? { 'aria-owns': `body-${node.id}` } : {})}
+      aria-selected={selected}
+      tabIndex={active ? 0 : -1}
+    >
+      <div className="group-title">
         {!alone && (
           <span className="twisty" data-action="toggle" aria-hidden="true">
             {group.open ? '▾' : '▸'}
           </span>
         )}
-        <StateMark state={node.state} />
-        <span className="visually-hidden">{STATE_LABEL[node.state]}, </span>
+        <StateGlyph state={node.state} size={20} />
         <b className="node-name" title={node.reason ?? node.label}>
           {node.label}
         </b>
-        <span className="mode" title={`Its children run ${MODE_TEXT[node.mode]}`}>
-          <span aria-hidden="true">{MODE_SIGN[node.mode]}</span>
-          <span className="visually-hidden">, {MODE_TEXT[node.mode]}, </span>
+        <span className="mode" title={`Its children run ${MODE_TEXT[node.mode]}`} aria-hidden="true">
+          {MODE_SIGN[node.mode]}
         </span>
-        <span className="node-note tabular">
-          {endedOf(tally).toLocaleString()} of {total.toLocaleString()}
-          <span className="visually-hidden"> ended</span>
+        <span className="node-note tabular" aria-hidden="true">
+          {ended}
         </span>
         {!alone && (
-          <button
-            type="button"
-            className="plain zoom"
-            data-action="zoom"
-            tabIndex={-1}
-            title="Focus this group (Z)"
-            aria-label={`Show ${node.label} alone`}
-          >
+          <span className="zoom" data-action="zoom" title="Focus this group (Z)" aria-hidden="true">
             ⤢
-          </button>
+          </span>
         )}
       </div>
-      {total > 0 && <TallyBar tally={tally} />}
-      {!group.open && total > 0 && (
-        <p className="group-counts quiet">
-          {TALLY_BAR.filter((key) => tally[key] > 0).map((key) => (
-            <span key={key} className="group-count tabular">
-              <i className={`bar-${tallyClass(key)}`} /> {tally[key].toLocaleString()} {tallyLabel(key).toLowerCase()}
-            </span>
-          ))}
-        </p>
-      )}
-      {node.openGenerators > 0 && !isEnd(node.state) && (
-        <p className="quiet open-generators">A generator may still add nodes.</p>
-      )}
+      <div className="group-tally" aria-hidden="true">
+        {total > 0 && <OutcomeBar tally={tally} />}
+        {!group.open && total > 0 && <TallyList tally={tally} />}
+        {isGrowing && <p className="quiet open-generators">{GROWING}.</p>}
+      </div>
     </div>
   );
 }
+
+const GROWING = 'A generator may still add nodes';
 
 function GroupBody({ node, group, level }: { node: ContainerNode; group: Group; level: number }) {
   return (
     <>
       <GroupControls node={node} group={group} />
-      <div role="group" className="group-body">
+      <div role="group" className="group-body" id={`body-${node.id}`}>
         {group.ids.map((id, i) => (
           <TreeItem key={id} id={id} level={level + 1} place={group.from + i + 1} siblings={group.total} />
         ))}
@@ -168,7 +158,7 @@ function GroupBody({ node, group, level }: { node: ContainerNode; group: Group; 
       )}
       {group.total === 0 && (
         <p className="quiet group-empty">
-          {group.filter === null ? 'Empty' : `None ${STATE_LABEL[group.filter].toLowerCase()} now`}
+          {group.filter === null ? 'Empty' : `None ${STATE[group.filter].label.toLowerCase()} now`}
         </p>
       )}
     </>
@@ -183,7 +173,7 @@ function GroupControls({ node, group }: { node: ContainerNode; group: Group }) {
   const cut = group.from + group.ids.length < Math.min(group.total, group.from + PAGE_SIZE) && !group.loading;
   if (total <= PAGE_SIZE && !cut && group.filter === null) return null;
   const last = group.from + group.ids.length;
-  const states = store.isComplete(node.id) ? TALLY_BAR.filter((key) => tally[key] > 0 || key === group.filter) : [];
+  const states = store.isComplete(node.id) ? STATES.filter((key) => (tally[key] ?? 0) > 0 || key === group.filter) : [];
   return (
     <div className="group-controls" role="toolbar" aria-label={`Pages of ${node.label}`}>
       <button type="button" data-action="first" disabled={group.from === 0} aria-label="First page">
@@ -206,12 +196,12 @@ function GroupControls({ node, group }: { node: ContainerNode; group: Group }) {
         <button
           key={state}
           type="button"
-          className="legend-entry"
+          className="state-choice"
           data-action="filter"
           data-state={state}
           aria-pressed={group.filter === state}
         >
-          <i className={`bar-${tallyClass(state)}`} /> {tallyLabel(state)}
+          <StateGlyph state={state} size={13} /> {STATE[state].label}
         </button>
       ))}
       {cut && <span className="quiet">Too many nodes: focus this group to see the rest.</span>}

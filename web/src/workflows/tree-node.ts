@@ -1,7 +1,7 @@
 import type { Container, TreeTask } from '@heddle/client';
 import { parseTime } from '../times.ts';
-import { stateFromWire } from './node-state.ts';
-import type { NodeState } from './node-state.ts';
+import { stateOf, stateOfTreeTask } from '../ui/state.ts';
+import type { State } from '../ui/state.ts';
 
 interface NodeBase {
   readonly id: string;
@@ -9,7 +9,7 @@ interface NodeBase {
   readonly label: string;
   readonly localId: string | null;
   readonly position: number;
-  readonly state: NodeState;
+  readonly state: State;
   readonly policy: Container['policy'];
   readonly reason: string | null;
   readonly startedAt: number | null;
@@ -19,8 +19,6 @@ interface NodeBase {
 export interface TaskNode extends NodeBase {
   readonly type: 'task';
   readonly kind: string;
-  /** Its state in the batch API: it distinguishes a paused task from a waiting one. */
-  readonly status: string;
   readonly attempt: number;
   readonly updatedAt: number;
   /** For a generator: existing nodes and announced nodes. */
@@ -46,7 +44,6 @@ export function nodeOf(wire: Container | TreeTask, parent: string | null): TreeN
     parent,
     localId: wire.local_id,
     position: wire.position,
-    state: stateFromWire(wire.state),
     policy: wire.policy,
     reason: wire.reason,
     startedAt: parseTime(wire.started_at),
@@ -57,6 +54,8 @@ export function nodeOf(wire: Container | TreeTask, parent: string | null): TreeN
     return {
       type: 'container',
       ...base,
+      // A container needs no worker: until it starts, it waits for what precedes it.
+      state: wire.state === 'Pending' ? 'waiting' : stateOf(wire.state),
       label,
       mode: wire.mode,
       counts: wire.counts,
@@ -66,9 +65,9 @@ export function nodeOf(wire: Container | TreeTask, parent: string | null): TreeN
   return {
     type: 'task',
     ...base,
+    state: stateOfTreeTask(wire),
     label: wire.name,
     kind: wire.kind,
-    status: wire.status,
     attempt: wire.attempt,
     updatedAt: parseTime(wire.last_updated) ?? 0,
     created: wire.expansion?.created ?? null,

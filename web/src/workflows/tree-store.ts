@@ -1,7 +1,7 @@
 import type { ChildrenPage, TreeNode as WireNode, Workflow, WorkflowChange, WorkflowTree } from '@heddle/client';
-import { isEnd } from './node-state.ts';
-import { emptyTally, sameTally, tallyTree } from './tally.ts';
-import type { Tally } from './tally.ts';
+import { STATE } from '../ui/state.ts';
+import type { Tally } from '../ui/state.ts';
+import { sameTally, tallyTree } from './tally.ts';
 import { nodeOf, sameNode } from './tree-node.ts';
 import type { ContainerNode, TreeNode } from './tree-node.ts';
 
@@ -42,7 +42,7 @@ export class TreeStore {
 
   /** Whether the workflow has ended. */
   get finished(): boolean {
-    return this.root !== null && isEnd(this.root.state);
+    return this.root !== null && STATE[this.root.state].ended;
   }
 
   /** Tasks below a container by state, as far as they are loaded; replaced when it changes. */
@@ -123,7 +123,9 @@ export class TreeStore {
 
   /** Applies changed nodes; returns false if only a full read can show their position. */
   apply(change: WorkflowChange): boolean {
-    this.workflow = { ...this.workflow, ...change.workflow };
+    const workflow = { ...this.workflow, ...change.workflow };
+    let changed = !sameFields(this.workflow, workflow);
+    this.workflow = workflow;
     let known = true;
     let structure = false;
     const wires = [...change.containers, ...change.tasks];
@@ -139,10 +141,10 @@ export class TreeStore {
       const next = nodeOf(wire, old.parent);
       if (next.type === 'task' && old.type === 'task' && next.updatedAt < old.updatedAt) continue;
       const total = this.totalOf(wire.id);
-      this.put(next);
+      changed = this.put(next) || changed;
       structure ||= this.totalOf(wire.id) !== total;
     }
-    this.changed(structure);
+    if (changed) this.changed(structure);
     return known;
   }
 
@@ -151,9 +153,12 @@ export class TreeStore {
     for (const listener of this.listeners) listener(true);
   }
 
-  private put(node: TreeNode): void {
+  /** Returns whether it differs from what was known. */
+  private put(node: TreeNode): boolean {
     const old = this.nodes.get(node.id);
-    if (old === undefined || !sameNode(old, node)) this.nodes.set(node.id, node);
+    if (old !== undefined && sameNode(old, node)) return false;
+    this.nodes.set(node.id, node);
+    return true;
   }
 
   private dropPage(id: string, kept: ReadonlySet<string>): void {
@@ -191,6 +196,10 @@ export class TreeStore {
   }
 }
 
-const EMPTY: Tally = emptyTally();
+function sameFields(a: Workflow | null, b: Workflow): boolean {
+  return a !== null && (Object.keys(b) as (keyof Workflow)[]).every((key) => a[key] === b[key]);
+}
+
+const EMPTY: Tally = {};
 const NONE: readonly string[] = [];
 const NO_IDS: ReadonlySet<string> = new Set();

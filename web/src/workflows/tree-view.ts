@@ -1,5 +1,4 @@
-import { stateFromWire } from './node-state.ts';
-import type { NodeState } from './node-state.ts';
+import type { State } from '../ui/state.ts';
 import type { TreeStore } from './tree-store.ts';
 
 /** Maximum number of nodes on screen: what a browser draws and scrolls smoothly. */
@@ -23,7 +22,7 @@ export interface Group {
   /** Start of the page, among `total` children that match the filter. */
   readonly from: number;
   readonly total: number;
-  readonly filter: NodeState | null;
+  readonly filter: State | null;
 }
 
 const CLOSED: Group = { open: false, held: false, loading: false, ids: [], from: 0, total: 0, filter: null };
@@ -36,7 +35,7 @@ export class TreeView {
   private groups = new Map<string, Group>();
   private readonly choices = new Map<string, boolean>();
   private readonly pages = new Map<string, number>();
-  private readonly filters = new Map<string, NodeState>();
+  private readonly filters = new Map<string, State>();
   private readonly listeners = new Set<() => void>();
   private focusId: string | null = null;
   selected: string | null = null;
@@ -122,18 +121,11 @@ export class TreeView {
   }
 
   /** Shows only the children in one state, and opens the container; the same state again shows all. */
-  setFilter(id: string, state: string): void {
-    const wanted = stateFromWire(state);
-    if (this.filters.get(id) === wanted) this.filters.delete(id);
-    else this.filters.set(id, wanted);
+  setFilter(id: string, state: State): void {
+    if (this.filters.get(id) === state) this.filters.delete(id);
+    else this.filters.set(id, state);
     this.pages.delete(id);
     this.choices.set(id, true);
-    this.lay();
-  }
-
-  clearFilter(id: string): void {
-    this.filters.delete(id);
-    this.pages.delete(id);
     this.lay();
   }
 

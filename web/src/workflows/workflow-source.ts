@@ -1,15 +1,11 @@
 import { ApiError } from '../api/client.ts';
 import { getWorkflowTree, listChildren } from '../api/workflows.ts';
 import type { WorkflowChange } from '@heddle/client';
+import { resumePoint } from '../live/live-feed.ts';
 import type { FeedSource } from '../live/live-feed.ts';
 import type { TreeStore } from './tree-store.ts';
 import { PAGE_SIZE } from './tree-view.ts';
 
-/**
- * How far reads look back, milliseconds. Events are numbered by the database's clock; a read covers changes up to the
- * latest that it contains, and transactions open at that time may report earlier changes.
- */
-const OVERLAP_MS = 60_000;
 /** Minimum time between two requests for the same page. */
 const PAGE_GAP_MS = 1000;
 
@@ -36,10 +32,14 @@ export class WorkflowSource implements FeedSource {
     return this.store.finished;
   }
 
+  get endedAt(): string | null {
+    return this.store.workflow?.ended_at ?? null;
+  }
+
   get lastEventId(): string | null {
     let latest = 0;
     for (const node of this.store.nodes.values()) if (node.type === 'task') latest = Math.max(latest, node.updatedAt);
-    return latest <= OVERLAP_MS ? null : String(latest - OVERLAP_MS);
+    return resumePoint(latest);
   }
 
   open(): () => void {

@@ -1,5 +1,6 @@
 /** Every view of the console, as the showcase fills it. */
 import type { Page } from 'playwright-core';
+import { eventually } from '@heddle/test-support/eventually';
 import type { ShownIds } from './showcase.ts';
 
 export interface View {
@@ -122,6 +123,7 @@ function changesOf(failedBatch: string, failedTask: string): View[] {
 export async function openView(page: Page, url: string, { path, arrange }: View): Promise<void> {
   await page.goto(`${url}${path}`);
   await page.locator('main h1, main .run-head, main h2').first().waitFor();
-  await page.locator('.loading').first().waitFor({ state: 'detached' });
+  const loading = page.locator('.loading');
+  await eventually(async () => (await loading.count()) === 0, `${path} has loaded`, 60_000);
   await arrange?.(page);
 }
