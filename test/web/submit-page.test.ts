@@ -93,6 +93,7 @@ test('a run is copied, changed and submitted; members and kinds are completed', 
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('End');
     for (let i = 0; i < 3; i += 1) await page.keyboard.press('ArrowLeft');
+    await page.keyboard.type('res');
     await complete(page, '"resize"');
     await page.getByRole('option', { name: '"resize"' }).click();
     await page.keyboard.type(', "meta');

@@ -6,7 +6,12 @@ import { faultsOfDetails } from './code/json-path.ts';
 import './json-editor.css';
 
 // Without the library of editors, as in a browser whose language it does not know, texts can still be edited.
-const CodeView = lazy(() => import('./code/code-view.tsx').catch(() => ({ default: PlainView })));
+const CodeView = lazy(() =>
+  import('./code/code-view.tsx').then(
+    (module) => ({ default: module.CodeView }),
+    () => ({ default: PlainView }),
+  ),
+);
 
 interface JsonEditorProps {
   label: string;

@@ -28,23 +28,18 @@ const SET_PAUSED: Statement = {
 
 export type TaskChoice = 'open' | 'unpaused' | 'paused' | 'unsuccessful';
 
-const CONDITION: Readonly<Record<TaskChoice, string>> = {
-  open: '(t.state + 0) < :terminal',
-  unpaused: '(t.state + 0) < :paused',
-  paused: '(t.state + 0) = :paused',
-  unsuccessful: '(t.state + 0) between :failed and :canceled',
-};
+const chosen = (name: string, table: 'task' | 'task_all', condition: string): Statement => ({
+  name,
+  text: withCodes(`select t.id, t.workflow_id from ${table} t
+    where t.workflow_id = any($1::uuid[]) and ${condition} order by t.id`),
+});
 
-const FIND_TASKS = Object.fromEntries(
-  Object.entries(CONDITION).map(([choice, condition]) => [
-    choice,
-    {
-      name: `runs.find_${choice}_tasks`,
-      text: withCodes(`select t.id, t.workflow_id from ${choice === 'unsuccessful' ? 'task_all' : 'task'} t
-        where t.workflow_id = any($1::uuid[]) and ${condition} order by t.id`),
-    },
-  ]),
-) as Readonly<Record<TaskChoice, Statement>>;
+const FIND_TASKS: Readonly<Record<TaskChoice, Statement>> = {
+  open: chosen('runs.find_open_tasks', 'task', '(t.state + 0) < :terminal'),
+  unpaused: chosen('runs.find_unpaused_tasks', 'task', '(t.state + 0) < :paused'),
+  paused: chosen('runs.find_paused_tasks', 'task', '(t.state + 0) = :paused'),
+  unsuccessful: chosen('runs.find_unsuccessful_tasks', 'task_all', '(t.state + 0) between :failed and :canceled'),
+};
 
 export function findOperatedRuns(queryable: Queryable, ids: readonly string[]): Promise<OperatedRun[]> {
   return queryable.query(FIND_RUNS, [uuidArray(ids)]);

@@ -36,7 +36,7 @@ const CHECK_PAUSE_MS = 150;
 const TAB_LEAVES_MS = 5000;
 
 /** A JSON editor of CodeMirror: coloured, checked and completed by a schema. */
-export default function CodeView(props: CodeViewProps) {
+export function CodeView(props: CodeViewProps) {
   const { label, text, schema, serverFaults, goTo, describedBy } = props;
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);

@@ -10,7 +10,7 @@ export interface Fault {
 const STEP = /\.?([A-Za-z_$][\w$-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/y;
 
 /** Reads a path as the server writes it: `tasks[0].metadata["a key"]`. Null: it is none. */
-export function parsePath(text: string): JsonPath | null {
+function parsePath(text: string): JsonPath | null {
   const path: (string | number)[] = [];
   STEP.lastIndex = 0;
   while (STEP.lastIndex < text.length) {

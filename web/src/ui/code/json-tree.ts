@@ -19,15 +19,14 @@ export function treeOf(state: EditorState): Tree | null {
 
 /** Where the text stops being JSON; null: it is JSON. */
 export function findSyntaxFault(tree: Tree, doc: Text): Range | null {
-  let found: Range | null = null;
+  const broken: Range[] = [];
   tree.iterate({
     enter: ({ type, from, to }) => {
-      if (found === null && type.isError) found = { from, to };
-      return found === null;
+      if (type.isError && broken.length === 0) broken.push({ from, to });
+      return broken.length === 0;
     },
   });
-  if (found !== null || rootOf(tree) !== null) return found;
-  return { from: 0, to: doc.length };
+  return broken[0] ?? (rootOf(tree) === null ? { from: 0, to: doc.length } : null);
 }
 
 function rootOf(tree: Tree): SyntaxNode | null {
