@@ -172,7 +172,7 @@ class HeddleSubject implements Subject {
     this.#noOp.run();
   }
 
-  /** Each task logs so many lines. */
+  /** Lines that each task logs. */
   process(count: number, lines = 0): Promise<number> {
     this.#lines = lines;
     const handled = this.#noOp.expect(count);

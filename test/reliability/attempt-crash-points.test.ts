@@ -69,7 +69,7 @@ function placeOf(store: 'directory' | 'bucket', run: string): StorePlace {
   return { artifactsDir, artifactsS3: store === 'bucket' ? artifactsS3 : '' };
 }
 
-/** Plays the scenario in a process of its own up to the point; resolves with what it was told. */
+/** Plays the scenario in a process of its own up to the point; resolves with what was reported to it. */
 async function playUntil(
   url: string,
   run: string,

@@ -73,14 +73,14 @@ function task(correlation_id: string, change: object) {
 }
 
 const row = (driver: PageDriver, text: string) =>
-  driver.page.locator('.executor-table > tbody > tr:not(.row-more)').filter({ hasText: text });
+  driver.page.getByRole('table', { name: 'Executors' }).locator('tbody tr').filter({ hasText: text });
 
 test('without executors the page explains how to configure some', () =>
   withPage(async (driver) => {
     executors = [];
     await driver.goto('/');
     await driver.page.getByRole('link', { name: 'Executors' }).click();
-    await driver.page.getByText('No executors configured.').waitFor();
+    await driver.page.getByText('No executors configured').waitFor();
     assert.equal(await driver.page.getByRole('link', { name: 'Executors' }).getAttribute('aria-current'), 'page');
   }));
 
@@ -104,18 +104,45 @@ test('each endpoint shows its health, tier, workers, queue and last error, and u
     await row(driver, 'edge-2').waitFor({ state: 'detached' });
   }));
 
-test('a row opens the recent tasks of the executor; the URL keeps which one', () =>
+test('the page of an executor has its limits and its recent tasks, each failure with the remedy', () =>
   withPage(async (driver) => {
+    const { page } = driver;
     executors = [endpoint()];
     await driver.goto('/executors');
-    await driver.page.getByRole('button', { name: 'grpc://edge-1:50051' }).click();
-    const tasks = driver.page.getByTestId('recent-tasks');
+    await page.getByRole('link', { name: 'grpc://edge-1:50051' }).click();
+    const tasks = page.getByTestId('recent-tasks');
     await tasks.getByText('TASK_OOM').waitFor();
+    await tasks.getByText(/It exceeded its memory limit.*HEDDLE_EXECUTOR_MEMORY_MB/).waitFor();
     await tasks.getByText('1.2 s').waitFor();
     await tasks.getByText('running').waitFor();
     await tasks.getByText(MARKUP).waitFor();
     assert.equal(await tasks.locator('tbody tr').count(), 3);
-    assert.equal(await driver.page.evaluate('window.__attacked'), undefined);
-    await driver.page.reload();
-    await driver.page.getByTestId('recent-tasks').getByText('TASK_OOM').waitFor();
+    assert.equal(await page.evaluate('window.__attacked'), undefined);
+    await page.getByTestId('executor-details').getByText('12 of at most 100 tasks wait').waitFor();
+    assert.equal(await page.getByRole('note').count(), 0, 'nothing is wrong');
+    await driver.goto('/executors?endpoint=grpc%3A%2F%2Fedge-1%3A50051');
+    await page.waitForURL('**/executors/grpc%3A%2F%2Fedge-1%3A50051');
+    await page.reload();
+    await tasks.getByText('TASK_OOM').waitFor();
+  }));
+
+test('an executor says what is wrong with it and what to do, live, also on a phone', () =>
+  withPage(async (driver) => {
+    const { page } = driver;
+    await page.setViewportSize({ width: 390, height: 844 });
+    executors = [endpoint({ state: 'degraded', clock_offset_ms: 90_000 })];
+    await driver.goto('/executors/grpc%3A%2F%2Fedge-1%3A50051');
+    const note = page.getByRole('note', { name: 'Problems' });
+    await note.getByText(/\/healthz names the problem/).waitFor();
+    await note.getByText(/Synchronize both/).waitFor();
+    const full = { ...endpoint().status!, queue_depth: 100 };
+    executors = [endpoint({ status: full })];
+    await note.getByText(/HEDDLE_EXECUTOR_MAX_PENDING_TASKS/).waitFor();
+    const last_error = { at: Date.now(), message: 'connection refused' };
+    executors = [endpoint({ state: 'unreachable', last_error })];
+    await note.getByText(/Check that heddle executor runs at grpc:\/\/edge-1:50051/).waitFor();
+    await note.getByText(/connection refused/).waitFor();
+    assert.equal(await driver.read('document.documentElement.scrollWidth <= innerWidth'), true);
+    executors = [];
+    await page.getByRole('heading', { name: 'No such executor' }).waitFor();
   }));

@@ -33,18 +33,20 @@ after(async () => {
   await server.app.close();
 });
 
-async function withPage(run: (driver: PageDriver) => Promise<void>): Promise<void> {
+async function withPage(run: (driver: PageDriver) => Promise<void>, width = 1400): Promise<void> {
   const driver = await PageDriver.open(browser, url);
   try {
+    await driver.page.setViewportSize({ width, height: 900 });
     await run(driver);
     assert.deepEqual(driver.complaints, []);
+    assert.equal(await driver.read('document.documentElement.scrollWidth <= innerWidth'), true);
   } finally {
     await driver.close();
   }
 }
 
 function rows(driver: PageDriver) {
-  return driver.page.locator('.finding-table > tbody > tr:not(.row-more)');
+  return driver.page.getByRole('table', { name: 'Findings' }).locator('tbody tr');
 }
 
 /** Waits until the list has the given number of rows. */
@@ -56,11 +58,19 @@ async function listed(driver: PageDriver, count: number): Promise<void> {
   await rows(driver).nth(count).waitFor({ state: 'detached' });
 }
 
+const choose = (driver: PageDriver, label: string, option: string) =>
+  driver.page.getByRole('combobox', { name: label }).selectOption(option);
+
+async function triagesOf(target: string): Promise<string[]> {
+  const listedOnes = await findings.list({ target }, { after: null, limit: 100 });
+  return listedOnes.map(({ path, triage }) => `${path} ${triage.state} ${triage.comment}`).sort();
+}
+
 test('without findings the page explains how to get some', () =>
   withPage(async (driver) => {
     await driver.goto('/');
     await driver.page.getByRole('link', { name: 'Findings' }).click();
-    await driver.page.getByText('No findings yet.').waitFor();
+    await driver.page.getByText('No findings yet').waitFor();
     assert.equal(await driver.page.getByRole('link', { name: 'Findings' }).getAttribute('aria-current'), 'page');
   }));
 
@@ -72,10 +82,10 @@ test('findings are listed newest first, filtered by state, target, rule and path
     await listed(driver, 4);
     await rows(driver).first().getByText('src/file-4.ts:4').waitFor();
     await rows(driver).first().getByText('mut_***').waitFor();
-    await driver.button('Gone');
+    await choose(driver, 'State', 'Gone');
     await listed(driver, 1);
     await rows(driver).getByText('src/file-1.ts:1').waitFor();
-    await driver.button('All');
+    await choose(driver, 'State', 'Any state');
     await listed(driver, 4);
     await driver.page.getByLabel('Rule').fill('other-rule');
     await driver.page.waitForURL(/\/findings\?rule=other-rule$/);
@@ -87,56 +97,113 @@ test('findings are listed newest first, filtered by state, target, rule and path
     await driver.page.getByLabel('Path').fill('src/file-2');
     await listed(driver, 1);
     await driver.page.getByLabel('Path').fill('nowhere/');
-    await driver.page.getByText('No matching findings.').waitFor();
+    await driver.page.getByText('No matching findings').waitFor();
     await driver.page.getByLabel('Path').fill('');
     await runOf(findings, 'bank', [reported(9)]);
     await listed(driver, 5);
     await driver.goto('/findings?target=bank');
     await listed(driver, 1);
-    assert.equal(await driver.page.getByLabel('Target').inputValue(), 'bank');
+    assert.equal(await driver.page.getByRole('combobox', { name: 'Target' }).inputValue(), 'bank');
   }));
 
-test('a row opens the details of a finding and accepts its triage', () =>
+test('the page of a finding shows where it is, its details and its history, and accepts its triage', () =>
   withPage(async (driver) => {
+    const { page } = driver;
     const commit = { id: 'c0ffee11', author: 'Ann Example', date: '2026-01-01T00:00:00Z' };
-    const extra = { path: 'app/<b>.env', occurrences: 3, encodings: ['base64'], commit };
+    const extra = { path: 'app/<b>.env', occurrences: 3, encodings: ['base64'], commit, end_line: 8 };
     await runOf(findings, 'details', [reported(7, extra)]);
-    await driver.goto('/findings?target=details');
-    await driver.page.getByRole('button', { name: 'made-up-token' }).click();
-    const details = driver.page.getByTestId('finding-details');
-    for (const text of ['A made-up token', 'app/<b>.env:7:1', '3 times', 'base64', 'Ann Example']) {
-      await details.getByText(text).first().waitFor();
-    }
-    await details.getByLabel('Comment').fill('invented for a test');
-    await details.getByRole('button', { name: 'Ignore' }).click();
-    await details.getByRole('heading', { name: 'Ignored' }).waitFor();
-    await details.getByText('invented for a test').waitFor();
-    await rows(driver).getByText('ignored').waitFor();
-    const [finding] = await findings.list({ target: 'details' }, { after: null, limit: 1 });
-    assert.deepEqual([finding!.triage.state, finding!.triage.comment], ['ignored', 'invented for a test']);
-    await driver.page.getByLabel('Triage').selectOption('open');
-    await driver.page.getByText('No matching findings.').waitFor();
-    await driver.page.getByLabel('Triage').selectOption('');
-    await driver.page.getByRole('button', { name: 'made-up-token' }).click();
-    await details.getByRole('button', { name: 'Reopen' }).click();
-    await details.getByRole('heading', { name: 'Open' }).waitFor();
+    const [made] = await findings.list({ target: 'details' }, { after: null, limit: 1 });
+    await driver.goto(`/findings?finding=${made!.id}`);
+    await page.waitForURL(`**/findings/${made!.id}`);
+    const code = page.getByRole('figure', { name: 'Where the secret is' });
+    await code.getByText('app/<b>.env:7:1').waitFor();
+    assert.deepEqual(await code.locator('.code-lines li').allInnerTexts(), ['7\nmut_***', '8\n*** …']);
+    await page.getByText('A made-up token').waitFor();
+    const details = page.getByTestId('finding-details');
+    for (const text of ['3 times', 'base64', 'Ann Example']) await details.getByText(text).first().waitFor();
+    const history = page.getByTestId('finding-history');
+    await history.getByText('First found').waitFor();
+    await runOf(findings, 'details', [reported(7, extra)]);
+    await history.getByText('Last found, in 2 runs so far').waitFor();
+    await driver.button('Ignore');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Comment').fill('invented for a test');
+    await dialog.getByRole('button', { name: 'Ignore' }).click();
+    await details.getByText('Ignored').waitFor();
+    await history.getByText('invented for a test').waitFor();
+    assert.deepEqual(await triagesOf('details'), ['app/<b>.env ignored invented for a test']);
+    await driver.button('Reopen');
+    await dialog.getByRole('button', { name: 'Reopen' }).click();
+    await details.getByText('Open', { exact: true }).waitFor();
+    await runOf(findings, 'details', []);
+    await history.getByText('Gone: a complete run did not find it').waitFor();
+    await driver.goto('/findings/01900000-0000-7000-8000-000000000000');
+    await page.getByRole('heading', { name: 'No such finding' }).waitFor();
   }));
 
-test('many findings are paged', () =>
+test('findings that are selected by keyboard are triaged in one call', () =>
+  withPage(async (driver) => {
+    const { page } = driver;
+    await runOf(findings, 'bulk', [reported(21), reported(22), reported(23)]);
+    await driver.goto('/findings?target=bulk');
+    await listed(driver, 3);
+    for (const key of ['j', 'x', 'j', 'j', 'x']) await page.keyboard.press(key);
+    const bar = page.getByRole('group', { name: 'Selected findings' });
+    await bar.getByText('2 selected').waitFor();
+    await bar.getByRole('button', { name: 'False positive' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('heading', { name: 'Mark 2 findings as false positive?' }).waitFor();
+    await dialog.getByLabel('Comment').fill('from the manual');
+    const calls: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() !== 'GET') calls.push(`${request.method()} ${new URL(request.url()).pathname}`);
+    });
+    await dialog.getByLabel('Comment').press('Enter');
+    await page.getByText('2 findings are now false positive').waitFor();
+    assert.deepEqual(calls, ['POST /v1/findings/bulk']);
+    await bar.waitFor({ state: 'detached' });
+    assert.deepEqual(await triagesOf('bulk'), [
+      'src/file-21.ts false_positive from the manual',
+      'src/file-22.ts open null',
+      'src/file-23.ts false_positive from the manual',
+    ]);
+    await choose(driver, 'Triage', 'Open');
+    await listed(driver, 1);
+    await page.getByRole('checkbox', { name: 'Select all' }).check();
+    await bar.getByRole('button', { name: 'Ignore' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await bar.getByRole('button', { name: 'Clear selection' }).click();
+    await bar.waitFor({ state: 'detached' });
+  }));
+
+test('without rights to operate, nothing can be selected or triaged', () =>
+  withPage(async (driver) => {
+    const { page } = driver;
+    await runOf(findings, 'viewed', [reported(41)]);
+    const user = { name: 'vera', role: 'viewer', scopes: ['read'], session_id: null };
+    await page.route('**/v1/session', (route) =>
+      route.fulfill({ json: { authentication: 'required', user, logins: { token: true, oidc: null } } }),
+    );
+    await driver.goto('/findings?target=viewed');
+    await listed(driver, 1);
+    assert.equal(await page.getByRole('checkbox').count(), 0);
+    await rows(driver).getByRole('link').click();
+    await page.getByTestId('finding-history').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Ignore' }).count(), 0);
+  }));
+
+test('many findings are paged, also at the width of a phone', () =>
   withPage(async (driver) => {
     await runOf(
       findings,
       'many',
-      Array.from({ length: 60 }, (_, n) => reported(n + 1)),
+      Array.from({ length: 120 }, (_, n) => reported(n + 1)),
     );
     await driver.goto('/findings?target=many');
-    await listed(driver, 25);
-    await driver.button('Older');
-    await driver.page.getByText('Page 2').waitFor();
-    await driver.button('Older');
-    await listed(driver, 10);
-    await driver.button('Newer');
-    await listed(driver, 25);
-    await driver.button('Newer');
-    await driver.page.getByText('Page 1').waitFor();
-  }));
+    await listed(driver, 50);
+    await driver.button('Load more');
+    await listed(driver, 100);
+    await driver.button('Load more');
+    await listed(driver, 120);
+    assert.equal(await driver.page.getByRole('button', { name: 'Load more' }).count(), 0);
+  }, 390));

@@ -209,8 +209,8 @@ describe('at the identity provider', () => {
       ['vera', 'viewer', ['read']],
     ];
     for (const [name, role, scopes] of roles) {
-      await logInAtProvider(name, '/jobs?state=paused');
-      assert.equal(page.url(), `${entrance.url}/jobs?state=paused`);
+      await logInAtProvider(name, '/schedules?paused=true');
+      assert.equal(page.url(), `${entrance.url}/schedules?paused=true`);
       const found = (await user())!;
       assert.deepEqual([found.name, found.role, found.scopes], [`${name}@example.com`, role, scopes]);
       const cookie = (await cookieNamed('heddle_session'))!;

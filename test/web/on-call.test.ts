@@ -121,7 +121,7 @@ describe('within three clicks of Home', { concurrency: false }, () => {
     await next.end('SIGINT');
   });
 
-  test('a target that does not answer is named with its error; what was given up is sent again', async () => {
+  test('a target that does not answer is named with its error; what was abandoned is sent again', async () => {
     const received: string[] = [];
     const target = createServer((request, response) => {
       received.push(request.url!);
@@ -137,7 +137,7 @@ describe('within three clicks of Home', { concurrency: false }, () => {
     await api.post('/task', [{ name: 'bill', kind: 'bill', on_success }]);
     const { id, attempt } = await api.claimOne('bill');
     await api.post(`/v1/work/${id}/complete`, { attempt });
-    const item = await attention(/given up.*(refused|ECONNREFUSED)/i);
+    const item = await attention(/abandoned.*(refused|ECONNREFUSED)/i);
     await click(item.getByRole('link'));
     const row = page.getByRole('row').filter({ hasText: 'bill' });
     await row

@@ -49,11 +49,21 @@ after(async () => {
   await bench.engine.close();
 });
 
-async function withPage(run: (driver: PageDriver) => Promise<void>, colours?: 'light' | 'dark'): Promise<void> {
+interface Look {
+  colours?: 'light' | 'dark';
+  width?: number;
+}
+
+async function withPage(
+  run: (driver: PageDriver) => Promise<void>,
+  { colours, width = 1400 }: Look = {},
+): Promise<void> {
   const driver = await PageDriver.open(browser, url, colours);
   try {
+    await driver.page.setViewportSize({ width, height: 900 });
     await run(driver);
     assert.deepEqual(driver.complaints, []);
+    assert.equal(await driver.read('document.documentElement.scrollWidth <= innerWidth'), true);
   } finally {
     await driver.close();
   }
@@ -78,8 +88,9 @@ function certificate(sha256: string, subject: string, days: number, data: JsonOb
 const see = (target: string, seen: readonly ReportedModel[], covers: string[]) =>
   runOf(models, target, seen, { covers });
 
+/** The rows of the list that is shown. */
 function rows(driver: PageDriver) {
-  return driver.page.locator('.surface-table > tbody > tr:not(.row-more)');
+  return driver.page.locator('#content .table tbody tr');
 }
 
 /** Waits until the list has the given number of rows. */
@@ -91,11 +102,14 @@ async function listed(driver: PageDriver, count: number): Promise<void> {
   await rows(driver).nth(count).waitFor({ state: 'detached' });
 }
 
+const choose = (driver: PageDriver, label: string, option: string) =>
+  driver.page.getByRole('combobox', { name: label }).selectOption(option);
+
 test('without models the page explains how to get some', () =>
   withPage(async (driver) => {
     await driver.goto('/');
     await driver.page.getByRole('link', { name: 'Surface' }).click();
-    await driver.page.getByText('No models yet.').waitFor();
+    await driver.page.getByText('Nothing found yet').waitFor();
     assert.equal(await driver.page.getByRole('link', { name: 'Surface' }).getAttribute('aria-current'), 'page');
   }));
 
@@ -116,68 +130,77 @@ test('hosts are listed with ports, names and state, filtered by state, target an
     ] as const) {
       await row(address).getByText(state).waitFor();
     }
-    await driver.button('Gone');
+    await choose(driver, 'State', 'Gone');
     await listed(driver, 1);
     await driver.page.waitForURL(/\/surface\?state=gone$/);
     await driver.page.reload();
     await listed(driver, 1);
-    await driver.button('All');
+    await choose(driver, 'State', 'Any state');
     for (const text of ['0.0.4', 'WWW.example', '8443']) {
-      await driver.page.getByLabel('Search').fill(text);
+      await driver.page.getByRole('searchbox', { name: 'Search' }).fill(text);
       await listed(driver, 1);
     }
-    await driver.page.getByLabel('Search').fill('192.');
-    await driver.page.getByText('No matching models.').waitFor();
-    await driver.page.getByLabel('Search').fill('');
+    await driver.page.getByRole('searchbox', { name: 'Search' }).fill('192.');
+    await driver.page.getByText('No matching hosts').waitFor();
+    await driver.page.getByRole('searchbox', { name: 'Search' }).fill('');
     await listed(driver, 4);
     await see('shop', [host(9, [80])], ['host']);
     await listed(driver, 5);
     await driver.goto('/surface?target=shop');
     await listed(driver, 1);
-    assert.equal(await driver.page.getByLabel('Target').inputValue(), 'shop');
+    assert.equal(await driver.page.getByRole('combobox', { name: 'Target' }).inputValue(), 'shop');
   }));
 
 test('a row opens by keyboard and shows changes field by field', () =>
   withPage(async (driver) => {
+    const { page } = driver;
     await see('banners', [service(1, 22, 'SSH-2.0-One')], ['service']);
     await see('banners', [service(1, 22, 'SSH-2.0-Two')], ['service']);
     await driver.goto('/surface?model=service&target=banners');
     await listed(driver, 1);
-    await rows(driver).getByText('SSH-2.0-Two').waitFor();
-    const opener = driver.page.getByRole('button', { name: '10.0.0.1:22' });
-    await opener.focus();
-    await driver.page.keyboard.press('Enter');
-    assert.equal(await opener.getAttribute('aria-expanded'), 'true');
-    const change = driver.page.getByTestId('model-details').locator('.changes tbody tr');
-    assert.deepEqual(await change.locator('th, td').allTextContents(), ['banner', 'SSH-2.0-One', 'SSH-2.0-Two']);
-    await driver.page.getByTestId('model-details').getByText('in 2 runs').waitFor();
-    await driver.page.reload();
+    await rows(driver).getByTitle('SSH-2.0-Two').waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/surface\/[0-9a-f-]{36}$/);
+    const change = page.getByTestId('model-history').locator('.changes li');
+    assert.equal(await change.innerText(), 'banner SSH-2.0-One → SSH-2.0-Two');
+    await page.getByText(/in 2 runs/).waitFor();
+    const details = page.getByTestId('model-details');
+    await details.getByText('22/tcp').waitFor();
+    assert.equal(await details.locator('pre').count(), 0, 'facts, not JSON');
+    await page.reload();
     await change.waitFor();
+    const [id] = /[0-9a-f-]{36}$/.exec(page.url())!;
+    await driver.goto(`/surface?model=service&open=${id}`);
+    await page.waitForURL(`**/surface/${id}`);
   }));
 
 test('findings and expiry of a certificate are in the list; the dark theme is readable, too', () =>
-  withPage(async (driver) => {
-    const sound = certificate('aa', 'sound.test', 70.5, { findings: [] });
-    const soon = certificate('bb', 'soon.test', 9.5, { findings: [] });
-    const expired = certificate('cc', 'expired.test', -3.5, { findings: ['expired', 'weak_key'] });
-    await see('certificates', [sound, soon, expired], ['certificate']);
-    await driver.goto('/surface');
-    await driver.button('Certificates');
-    await listed(driver, 3);
-    const row = (subject: string) => rows(driver).filter({ hasText: subject });
-    await row('expired.test').getByText('expired 3 days ago').waitFor();
-    assert.deepEqual(await row('expired.test').locator('.chip').allTextContents(), ['expired', 'weak key']);
-    await row('soon.test').getByText('expires in 9 days').waitFor();
-    await row('sound.test').getByText('expires in 2 months').waitFor();
-    assert.equal(await row('sound.test').locator('.chip').count(), 0);
-    const style = "getComputedStyle(document.querySelector('.chip'))";
-    const colours = [
-      await driver.read<string>(`${style}.color`),
-      await driver.read<string>(`${style}.backgroundColor`),
-    ];
-    const [text, ground] = colours.map(lightness);
-    assert.ok(text! > 0.7 && ground! < 0.35, colours.join(' on '));
-  }, 'dark'));
+  withPage(
+    async (driver) => {
+      const sound = certificate('aa', 'sound.test', 70.5, { findings: [] });
+      const soon = certificate('bb', 'soon.test', 9.5, { findings: [] });
+      const expired = certificate('cc', 'expired.test', -3.5, { findings: ['expired', 'weak_key'] });
+      await see('certificates', [sound, soon, expired], ['certificate']);
+      await driver.goto('/surface');
+      await driver.button('Certificates');
+      await listed(driver, 3);
+      const row = (subject: string) => rows(driver).filter({ hasText: subject });
+      await row('expired.test').getByText('expired 3 days ago').waitFor();
+      assert.deepEqual(await row('expired.test').locator('.chip').allTextContents(), ['expired', 'weak key']);
+      await row('soon.test').getByText('expires in 9 days').waitFor();
+      await row('sound.test').getByText('expires in 2 months').waitFor();
+      assert.equal(await row('sound.test').locator('.chip').count(), 0);
+      const style = "getComputedStyle(document.querySelector('.chip'))";
+      const colours = [
+        await driver.read<string>(`${style}.color`),
+        await driver.read<string>(`${style}.backgroundColor`),
+      ];
+      const [text, ground] = colours.map(lightness);
+      assert.ok(text! > 0.7 && ground! < 0.35, colours.join(' on '));
+    },
+    { colours: 'dark' },
+  ));
 
 /** From 0 to 1, of `rgb(…)`. */
 function lightness(colour: string): number {
@@ -187,6 +210,7 @@ function lightness(colour: string): number {
 
 test('names and TLS endpoints have their own tables, and data from the network stays text', () =>
   withPage(async (driver) => {
+    const { page } = driver;
     const mx = { name: 'example.test', type: 'MX', mx: [{ preference: 10, exchange: 'mail.example.test' }] };
     const made = { name: 'x.example.test', type: 'A', a: ['10.0.0.1'], wildcard: true };
     const sha256 = 'dd'.repeat(32);
@@ -205,13 +229,17 @@ test('names and TLS endpoints have their own tables, and data from the network s
     await driver.button('TLS');
     await listed(driver, 1);
     await rows(driver).getByText('wrong name').waitFor();
-    await driver.page.getByRole('button', { name: '10.0.0.1:443' }).click();
-    await driver.page.getByTestId('model-details').getByRole('link').click();
-    await driver.page.waitForURL('**/surface?model=certificate*');
+    await rows(driver).getByRole('link', { name: '10.0.0.1:443' }).click();
+    const details = page.getByTestId('model-details');
+    await details.getByText('TLS 1.3').waitFor();
+    await details.getByRole('link', { name: sha256.slice(0, 16) }).click();
+    await page.waitForURL('**/surface?model=certificate*');
     await listed(driver, 1);
     await rows(driver).getByText(MARKUP).first().waitFor();
-    await driver.button('Services');
-    await rows(driver).getByText(MARKUP).first().waitFor();
+    await driver.goto('/surface?model=service&target=mixed');
+    await rows(driver).getByTitle(MARKUP).first().waitFor();
+    await rows(driver).getByRole('link').first().click();
+    await details.getByText(MARKUP).first().waitFor();
     assert.equal(await driver.read('window.__attacked'), undefined);
   }));
 
@@ -246,21 +274,78 @@ test('addresses show the names found by scans, and an aggregator links to what i
     await rows(driver).getByText('git.example.test, vcs.example.test', { exact: true }).waitFor();
   }));
 
+test('the page of a host has its services, certificates, names and history, live', () =>
+  withPage(async (driver) => {
+    const { page } = driver;
+    const covers = ['host', 'service', 'tls', 'certificate'];
+    const sha256 = 'ee'.repeat(32);
+    const tls = { ip: '10.0.0.50', port: 443, sni: 'shop.test', tls_version: 'tls12', certificate: sha256 };
+    const at = { endpoints: ['10.0.0.50:443'], findings: ['expired'] };
+    const base = [
+      service(50, 443, ''),
+      { model: 'tls', key: '10.0.0.50:443/shop.test', data: { ...tls, findings: ['weak_version'] } },
+      certificate('ee', 'shop.test', -1.5, at),
+      certificate('ff', 'elsewhere.test', 90.5, { endpoints: ['110.0.0.50:443'], findings: [] }),
+      { model: 'name', key: 'shop.test/A', data: { name: 'shop.test', type: 'A', a: ['10.0.0.50'] } },
+      host(5, [80]),
+    ];
+    await see(
+      'one',
+      [host(50, [22, 443, 8080]), service(50, 22, 'SSH-2.0-OpenSSH_9.2p1'), service(50, 8080, ''), ...base],
+      covers,
+    );
+    await driver.goto('/surface/hosts/10.0.0.50?target=one');
+    await page.waitForURL(/\/surface\/[0-9a-f-]{36}$/);
+    const services = page.getByRole('table', { name: 'Services' });
+    const ssh = services.locator('tbody tr').filter({ hasText: 'OpenSSH' });
+    await ssh.getByText('OpenSSH 9.2p1').waitFor();
+    const https = services.locator('tbody tr').filter({ hasText: '443' });
+    await https.getByText('TLS 1.2').waitFor();
+    await https.getByText('expired 1 day ago').waitFor();
+    assert.deepEqual(await https.locator('.chip').allTextContents(), ['old TLS version', 'expired']);
+    const certificates = page.getByRole('table', { name: 'Certificates' });
+    assert.deepEqual(await certificates.getByRole('link').allTextContents(), ['shop.test']);
+    await page.getByRole('region', { name: 'Names' }).getByRole('link', { name: 'shop.test' }).waitFor();
+    await see('one', [host(50, [22, 443]), service(50, 22, 'SSH-2.0-OpenSSH_9.6p1'), ...base], covers);
+    await ssh.getByText('OpenSSH 9.6p1').waitFor();
+    const history = page.getByTestId('model-history');
+    await history.getByText('Port 8080 gone').waitFor();
+    await history.getByText('ports 22, 443, 8080 → 22, 443').waitFor();
+    await history.getByText('banner SSH-2.0-OpenSSH_9.2p1 → SSH-2.0-OpenSSH_9.6p1').waitFor();
+    assert.equal(await page.locator('pre').filter({ visible: true }).count(), 0, 'raw data are folded');
+    await page.getByText('Data as stored').click();
+    await page.getByRole('region', { name: 'Data' }).getByText('"10.0.0.50"').waitFor();
+    await https.getByRole('link', { name: '443', exact: true }).click();
+    await page.getByTestId('model-details').getByRole('link', { name: '10.0.0.50' }).click();
+    await ssh.waitFor();
+  }));
+
+test('the pages fit a phone', () =>
+  withPage(
+    async (driver) => {
+      await see('phone', [host(60, [22, 443]), service(60, 22, 'x'.repeat(300))], ['host', 'service']);
+      await driver.goto('/surface?target=phone');
+      await listed(driver, 1);
+      await rows(driver).getByRole('link').click();
+      await driver.page.getByRole('table', { name: 'Services' }).waitFor();
+      assert.equal(await driver.read('document.getElementById("scroller").scrollWidth <= innerWidth'), true);
+    },
+    { width: 390 },
+  ));
+
 test('many models are paged', () =>
   withPage(async (driver) => {
     await see(
       'many',
-      Array.from({ length: 60 }, (_, n) => host(n + 1, [80])),
+      Array.from({ length: 120 }, (_, n) => host(n + 1, [80])),
       ['host'],
     );
     await driver.goto('/surface?target=many');
-    await listed(driver, 25);
-    await driver.button('Older');
-    await driver.page.getByText('Page 2').waitFor();
-    await driver.button('Older');
-    await listed(driver, 10);
-    await driver.button('Newer');
-    await listed(driver, 25);
+    await listed(driver, 50);
+    await driver.button('Load more');
+    await listed(driver, 100);
+    await driver.button('Load more');
+    await listed(driver, 120);
     await driver.button('Services');
-    await driver.page.getByText('No matching models.').waitFor();
+    await driver.page.getByText('No matching services').waitFor();
   }));

@@ -6,7 +6,6 @@ import './design/system.css';
 import './styles.css';
 import './live/live.css';
 import './workflows/workflows.css';
-import './list/list.css';
 import './findings/findings.css';
 import './surface/surface.css';
 import './jobs/jobs.css';

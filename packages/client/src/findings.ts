@@ -1,4 +1,4 @@
-import type { FindingChangeDto, FindingDto, ScanTargetDto } from './wire-types.ts';
+import type { BulkResultDto, FindingChangeDto, FindingDto, ScanTargetDto } from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
 export interface FindingListFilter {
@@ -50,6 +50,11 @@ export class FindingsClient {
   /** Sets the triage status; the comment replaces the previous one. */
   change(id: string, change: FindingChangeDto): Promise<FindingDto> {
     return this.#transport.json('PATCH', findingPath(id), { body: change });
+  }
+
+  /** Triages at most 1,000 findings; returns which changed, and why the others did not. */
+  changeMany(ids: readonly string[], change: FindingChangeDto): Promise<BulkResultDto> {
+    return this.#transport.json('POST', '/v1/findings/bulk', { body: { ...change, ids } });
   }
 
   /** Returns the scanned targets by name, each with its latest run. */

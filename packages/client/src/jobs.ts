@@ -33,8 +33,8 @@ export class JobsClient {
     return this.#store('POST', '/v1/jobs', job);
   }
 
-  /** Returns jobs by name, each with its last run. */
-  list(filter: Page & { paused?: boolean } = {}): Promise<JobDto[]> {
+  /** Returns jobs by name, each with its last run, and as many as `recent_runs` asks for, at most 20. */
+  list(filter: Page & { paused?: boolean; recent_runs?: number } = {}): Promise<JobDto[]> {
     return this.#transport.json('GET', '/v1/jobs', { query: { ...filter } });
   }
 
@@ -96,6 +96,11 @@ export class JobsClient {
   /** Returns its next occurrences, five by default. */
   next(job: string, count?: number): Promise<OccurrenceDto[]> {
     return this.#transport.json('GET', `${jobPath(job)}/next`, { query: { count } });
+  }
+
+  /** Returns the next occurrences of a schedule, five by default: checks an expression before a job has it. */
+  preview(cron: string, options: { time_zone?: string; count?: number } = {}): Promise<OccurrenceDto[]> {
+    return this.#transport.json('GET', '/v1/occurrences', { query: { cron, ...options } });
   }
 
   /** Returns the outcome of each occurrence, latest first. */

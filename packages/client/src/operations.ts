@@ -24,6 +24,11 @@ export class OperationsClient {
   changeTasks(operation: BulkOperationDto['operation'], ids: readonly string[]): Promise<BulkResultDto> {
     return this.#transport.json('POST', '/v1/tasks/bulk', { body: { operation, ids } });
   }
+
+  /** Cancels, pauses, resumes or retries at most 1,000 runs, each as a whole. */
+  changeRuns(operation: BulkOperationDto['operation'], ids: readonly string[]): Promise<BulkResultDto> {
+    return this.#transport.json('POST', '/v1/runs/bulk', { body: { operation, ids } });
+  }
 }
 
 function runPath(id: string): string {

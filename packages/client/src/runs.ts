@@ -26,6 +26,8 @@ export interface RunListFilter extends RunPage {
   kind?: string;
   /** Only those of this job, by id or name. */
   job?: string;
+  /** Only with tasks of this group of failures (`failing` of Home). */
+  fingerprint?: string;
   /** JSON that the metadata of one of its tasks must contain. */
   metadata?: Record<string, unknown>;
   /** Only created at or after this time, and before that one (RFC 3339). */

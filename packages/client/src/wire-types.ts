@@ -355,6 +355,23 @@ export interface ExplanationDto {
   summary: string;
   /** Most important first. */
   obstacles: ObstacleDto[];
+  /** What comes after it: in a batch all that depends on it, in a workflow all that follows in the sequences around it. */
+  dependents: {
+    /** How many there are, counted up to 1,000. */
+    total: number;
+    /** Whether there are more. */
+    total_capped: boolean;
+    /** Of those counted, the ones that have not ended, or failed because of what is before them. */
+    held_up: number;
+    /** The first 20, the nearest first. */
+    tasks: {
+      /** The task. */
+      id: string;
+      name: string;
+      /** Status of a task. */
+      status: Status;
+    }[];
+  };
   expansion: {
     expected: number | null;
     /** Nodes that its current attempt created. */
@@ -472,6 +489,13 @@ export type ObstacleDto =
       last_error: string | null;
       next_try_at: string | null;
     };
+
+export interface BulkTriageDto {
+  /** Triage status; scans do not change it. */
+  triage: TriageStateWire;
+  comment?: string | null;
+  ids: string[];
+}
 
 export interface FindingChangeDto {
   /** Triage status; scans do not change it. */
@@ -852,6 +876,8 @@ export interface JobDto {
   /** When it was last changed (RFC 3339, UTC) */
   updated_at: string;
   last_run: JobRunDto | null;
+  /** Latest first, as many as the query asks for. */
+  recent_runs: JobRunDto[];
 }
 
 export interface JobRunDto {
@@ -1210,7 +1236,7 @@ export interface BulkOperationDto {
 export interface BulkResultDto {
   changed: string[];
   unchanged: {
-    /** A task. */
+    /** Another one. */
     id: string;
     /** Why it was not changed. */
     reason: string;
@@ -2156,6 +2182,17 @@ export interface WantedDto {
   memory?: unknown;
   /** Number of runners, granted together. Default 1. */
   count?: number;
+}
+
+export interface SchemasDto {
+  /** Of the body of `POST /task`. */
+  batch: Record<string, unknown>;
+  /** Of the body of `POST /v1/workflows`. */
+  workflow: Record<string, unknown>;
+  /** Of the body of `PUT /v1/rules/{name}`. */
+  rule: Record<string, unknown>;
+  /** Of the body of `PUT /v1/actions/{name}`. */
+  action: Record<string, unknown>;
 }
 
 export interface NewSecretDto {

@@ -12,7 +12,7 @@ export const ATTEMPT_CRASH_CALLS: Readonly<Record<string, readonly number[]>> = 
   // Three files, one of which replaces another; the transaction ends when the content is in its place.
   'artifacts.put': [1, 2, 3],
   'artifacts.of_attempt': [1, 3],
-  // The sweep of contents that nothing uses, and of those that no row tells of.
+  // The sweep of contents that nothing uses, and of those that no row names.
   'artifacts.delete_lost': [1],
   'artifacts.unused': [1],
   'artifacts.take_unused': [1],

@@ -25,7 +25,7 @@ const ATTEMPTS_MAX = 20;
 /** What an attempt leaves, by name: one replaces an earlier content, and two have the same one. */
 export const CONTENTS: Readonly<Record<string, string>> = { 'a.txt': 'second', 'b.txt': 'second' };
 
-/** What the process was told is stored, before it died. */
+/** What the server confirmed to the process before it died. */
 export type AttemptLine =
   | { event: 'submitted'; task_id: string }
   | { event: 'logged'; attempt: number; lines: number }

@@ -18,7 +18,7 @@ const USES: Statement = {
     and (entry::json) ->> 'action' = 'secret use'`,
 };
 
-/** Compares what is stored in the end with what the processes were told while they lived. */
+/** Compares what is stored in the end with what the processes had confirmed while they lived. */
 export async function assertAttempts(
   world: AttemptWorld,
   database: Database,

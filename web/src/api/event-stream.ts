@@ -15,7 +15,7 @@ export interface StreamOptions {
 }
 
 /**
- * Reads one server-sent stream until it ends, with fetch, because EventSource does not tell why a stream failed. Resolves
+ * Reads one server-sent stream until it ends, with fetch, because EventSource does not say why a stream failed. Resolves
  * when the server closes it; throws an ApiError when it breaks or is silent for `silenceMs`.
  */
 export async function readEventStream(

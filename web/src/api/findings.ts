@@ -1,42 +1,27 @@
-import type { Finding, ScanTarget } from '@heddle/client';
-import { getJson, request, segment } from './client.ts';
+import type { BulkResult, Finding, ScanTarget } from '@heddle/client';
+import { getJson, segment } from './client.ts';
+import { pageAfter } from './paging.ts';
+import { sendJson } from './tasks.ts';
 
 export type FindingState = Finding['state'];
 export type TriageState = Finding['triage']['state'];
 
-export const FINDING_STATES = ['new', 'known', 'gone'] as const satisfies readonly FindingState[];
-export const TRIAGE_STATES = ['open', 'ignored', 'false_positive'] as const satisfies readonly TriageState[];
+const TARGETS_SHOWN = 100;
 
-/** Filters; an empty string is no filter. */
-export interface FindingQuery {
-  target: string;
-  rule: string;
-  path: string;
-  state: FindingState | '';
-  triage: TriageState | '';
-}
+/** What the console asks about findings. */
+export const findings = {
+  list: (filters: Readonly<Record<string, string>>, after: string | null, signal: AbortSignal) =>
+    pageAfter<Finding>('/v1/findings', filters, after, signal),
+  get: (id: string, signal: AbortSignal) => getJson<Finding>(`/v1/findings/${segment(id)}`, signal),
+  targets: (signal: AbortSignal) => getJson<ScanTarget[]>(`/v1/findings/targets?page_size=${TARGETS_SHOWN}`, signal),
+};
 
-/** One page, newest first, after the finding with that id. */
-export function listFindings(
-  query: FindingQuery,
-  page: { after: string | null; size: number },
-  signal?: AbortSignal,
-): Promise<Finding[]> {
-  const search = new URLSearchParams({ page_size: String(page.size) });
-  for (const [name, value] of Object.entries(query)) if (value !== '') search.set(name, value as string);
-  if (page.after !== null) search.set('after', page.after);
-  return getJson(`/v1/findings?${search}`, signal);
-}
-
-export function listTargets(size: number, signal?: AbortSignal): Promise<ScanTarget[]> {
-  return getJson(`/v1/findings/targets?page_size=${size}`, signal);
-}
-
-/** Sets the triage status of a finding; throws an ApiError if the server rejects it. */
-export async function triageFinding(id: string, triage: TriageState, comment: string): Promise<void> {
-  await request(`/v1/findings/${segment(id)}`, {
-    method: 'PATCH',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ triage, comment: comment === '' ? null : comment }),
-  });
+/** Triages findings in one call; returns which changed, and why the others did not. */
+export async function triageFindings(
+  ids: readonly string[],
+  triage: TriageState,
+  comment: string,
+): Promise<BulkResult> {
+  const body = { ids, triage, ...(comment === '' ? {} : { comment }) };
+  return (await (await sendJson('POST', '/v1/findings/bulk', body)).json()) as BulkResult;
 }

@@ -1,34 +1,34 @@
-import type { Model } from '@heddle/client';
-import { getJson } from './client.ts';
+import type { Model, ModelTarget } from '@heddle/client';
+import { queryOf } from '../data/filters.ts';
+import { getJson, segment } from './client.ts';
+import { pageAfter } from './paging.ts';
 
 export type ModelState = Model['state'];
 
-export const MODEL_STATES = ['new', 'changed', 'known', 'gone'] as const satisfies readonly ModelState[];
+const PAGE_SIZE_MAX = 100;
+/** Pages that are read of what belongs to one host. */
+const PAGES_MAX = 10;
+const TARGETS_SHOWN = 100;
 
-/** One member of a model's data, before and after; null where it was absent. */
-export type ModelChange = Model['changes'][number];
+type Filters = Readonly<Partial<Record<'model' | 'target' | 'state' | 'key' | 'search', string>>>;
 
-/** Filters; an empty string is no filter. */
-export interface ModelQuery {
-  model: string;
-  target: string;
-  state: ModelState | '';
-  /** In the key, or anywhere in the data, case-insensitive. */
-  search: string;
-}
+/** What the console asks about models. */
+export const models = {
+  list: (filters: Filters, after: string | null, signal: AbortSignal) =>
+    pageAfter<Model>('/v1/models', filters, after, signal),
+  get: (id: string, signal: AbortSignal) => getJson<Model>(`/v1/models/${segment(id)}`, signal),
+  targets: (signal: AbortSignal) => getJson<ModelTarget[]>(`/v1/models/targets?page_size=${TARGETS_SHOWN}`, signal),
+};
 
-/** One page, newest first, after the model with that id. */
-export function listModels(
-  query: ModelQuery,
-  page: { after: string | null; size: number },
-  signal?: AbortSignal,
-): Promise<Model[]> {
-  const search = new URLSearchParams({ page_size: String(page.size) });
-  for (const [name, value] of Object.entries(query)) if (value !== '') search.set(name, value as string);
-  if (page.after !== null) search.set('after', page.after);
-  return getJson(`/v1/models?${search}`, signal);
-}
-
-export function listModelTargets(size: number, signal?: AbortSignal): Promise<{ target: string }[]> {
-  return getJson(`/v1/models/targets?page_size=${size}`, signal);
+/** The newest 1,000 models at most. */
+export async function readModels(filters: Filters, signal: AbortSignal): Promise<Model[]> {
+  const found: Model[] = [];
+  for (let page = 0, after: string | null = null; page < PAGES_MAX; page += 1) {
+    const query = queryOf({ ...filters, after, page_size: PAGE_SIZE_MAX });
+    const rows: Model[] = await getJson<Model[]>(`/v1/models${query}`, signal);
+    found.push(...rows);
+    if (rows.length < PAGE_SIZE_MAX) break;
+    after = rows.at(-1)!.id;
+  }
+  return found;
 }

@@ -1,70 +1,39 @@
-import type { Census, Pool, PoolRequest, Runner, Sample } from '@heddle/client';
-import { getJson, request, segment } from './client.ts';
+import type { Census, Pool, PoolRequest, PoolRequestDetail, Runner, Sample } from '@heddle/client';
+import { getJson, segment } from './client.ts';
+import { pageByNumber } from './paging.ts';
+import { sendJson } from './tasks.ts';
 
 export type RunnerState = Runner['state'];
 
-export const RUNNER_STATES = [
-  'created',
-  'idle',
-  'claimed',
-  'running',
-  'terminated',
-] as const satisfies readonly RunnerState[];
-
 /** States that are counted: terminated runners are not. */
-export const COUNTED_STATES = ['created', 'idle', 'claimed', 'running'] as const satisfies readonly RunnerState[];
+export const COUNTED_STATES = ['running', 'claimed', 'idle', 'created'] as const satisfies readonly RunnerState[];
 export type CountedState = (typeof COUNTED_STATES)[number];
 
 /** Number of runners in each state, and of runners wanted by waiting requests. */
 export type Counts = Pick<Census, CountedState | 'waiting'>;
 
-interface PageQuery {
-  page: number;
-  pageSize: number;
-}
+const HISTORY_HOURS = 3;
 
-function searchOf({ page, pageSize }: PageQuery, values: Readonly<Record<string, string | null>>): URLSearchParams {
-  const search = new URLSearchParams({ page: String(page), page_size: String(pageSize) });
-  for (const [name, value] of Object.entries(values)) if (value !== null) search.set(name, value);
-  return search;
-}
-
-export function getPool(signal?: AbortSignal): Promise<Pool> {
-  return getJson('/v1/pool', signal);
-}
-
-export function poolHistory(hours: number, signal?: AbortSignal): Promise<Sample[]> {
-  return getJson(`/v1/pool/history?hours=${hours}`, signal);
-}
-
-export interface RunnerQuery extends PageQuery {
-  /** Null: those that have not terminated. */
-  state: RunnerState | null;
-  resourceClass: string | null;
-}
-
-export function listRunners({ state, resourceClass, ...page }: RunnerQuery, signal?: AbortSignal): Promise<Runner[]> {
-  return getJson(`/v1/pool/runners?${searchOf(page, { state, resource_class: resourceClass })}`, signal);
-}
-
-export function listRequests(
-  { state, ...page }: PageQuery & { state: 'waiting' | 'granted' },
-  signal?: AbortSignal,
-): Promise<PoolRequest[]> {
-  return getJson(`/v1/pool/requests?${searchOf(page, { state })}`, signal);
-}
-
-export function getRequest(id: string, signal?: AbortSignal): Promise<PoolRequest> {
-  return getJson(`/v1/pool/requests/${segment(id)}`, signal);
-}
+/** What the console asks about runners. */
+export const pool = {
+  get: (signal: AbortSignal) => getJson<Pool>('/v1/pool', signal),
+  history: (signal: AbortSignal) => getJson<Sample[]>(`/v1/pool/history?hours=${HISTORY_HOURS}`, signal),
+  /** @param state empty: those that have not ended */
+  runners: (state: string, resource_class: string, page: string | null, signal: AbortSignal) =>
+    pageByNumber<Runner>('/v1/pool/runners', { state, resource_class }, page, signal),
+  runner: (id: string, signal: AbortSignal) => getJson<Runner>(`/v1/pool/runners/${segment(id)}`, signal),
+  requests: (state: 'waiting' | 'granted', page: string | null, signal: AbortSignal) =>
+    pageByNumber<PoolRequest>('/v1/pool/requests', { state }, page, signal),
+  request: (id: string, signal: AbortSignal) => getJson<PoolRequestDetail>(`/v1/pool/requests/${segment(id)}`, signal),
+};
 
 export type RunnerOperation = 'release' | 'drain' | 'terminate';
 
 export async function operateRunner(id: string, operation: RunnerOperation): Promise<void> {
-  await request(`/v1/pool/runners/${segment(id)}/${operation}`, { method: 'POST' });
+  await sendJson('POST', `/v1/pool/runners/${segment(id)}/${operation}`);
 }
 
 /** Ends the request of a holder and releases its runners. */
-export async function letGo(id: string): Promise<void> {
-  await request(`/v1/pool/requests/${segment(id)}`, { method: 'DELETE' });
+export async function releaseHold(id: string): Promise<void> {
+  await sendJson('DELETE', `/v1/pool/requests/${segment(id)}`);
 }

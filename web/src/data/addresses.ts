@@ -5,7 +5,7 @@ interface Subject {
   title?: string;
 }
 
-const surface = ({ type, id }: Subject): string => `/surface?model=${type}&open=${encodeURIComponent(id)}`;
+const surface = ({ id }: Subject): string => `/surface/${encodeURIComponent(id)}`;
 
 const ADDRESS: Readonly<Record<string, (subject: Subject) => string>> = {
   run: ({ id }) => `/runs/${id}`,
@@ -17,8 +17,8 @@ const ADDRESS: Readonly<Record<string, (subject: Subject) => string>> = {
   host: surface,
   service: surface,
   certificate: surface,
-  finding: ({ id }) => `/findings?finding=${encodeURIComponent(id)}`,
-  runner: ({ id }) => `/pool?runner=${encodeURIComponent(id)}`,
+  finding: ({ id }) => `/findings/${encodeURIComponent(id)}`,
+  runner: ({ id }) => `/pool/${encodeURIComponent(id)}`,
   executor: () => '/executors',
 };
 
@@ -27,6 +27,10 @@ export function addressOf(subject: Subject): string {
   return ADDRESS[subject.type]?.(subject) ?? '/';
 }
 
+export function executorAddress(endpoint: string): string {
+  return `/executors/${encodeURIComponent(endpoint)}`;
+}
+
 export function jobAddress(name: string): string {
-  return `/schedules?job=${encodeURIComponent(name)}`;
+  return `/schedules/${encodeURIComponent(name)}`;
 }

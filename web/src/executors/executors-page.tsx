@@ -1,167 +1,74 @@
-import { Fragment, useCallback } from 'react';
-import { listExecutors } from '../api/executors.ts';
 import type { Executor } from '@heddle/client';
-import { ListPage } from '../list/list-page.tsx';
-import { TableHead } from '../list/list-table.tsx';
-import { usePlace, writeAddress } from '../list/place.ts';
-import { usePolled } from '../live/use-polled.ts';
-import { formatAgo, formatMoment, parseTime } from '../times.ts';
-import { ExecutorChip } from './executor-state.tsx';
-import { RecentTasks } from './recent-tasks.tsx';
+import { Link, Redirect } from 'wouter';
+import { listExecutors } from '../api/executors.ts';
+import { executorAddress } from '../data/addresses.ts';
+import { useFilters } from '../data/filters.ts';
+import { useLive } from '../data/live.ts';
+import { Empty } from '../ui/empty.tsx';
+import { LiveTable } from '../ui/live-table.tsx';
+import { Page } from '../ui/page.tsx';
+import type { Column } from '../ui/table.tsx';
+import { Ago } from '../ui/time.tsx';
+import { ExecutorBadge, troublesOf } from './executor-state.tsx';
+import { BusyWorkers } from './busy-workers.tsx';
 
-interface Query {
-  /** The endpoint whose tasks are shown. */
-  endpoint: string | null;
-}
-
-const HEADERS = [
-  { header: 'Endpoint' },
-  { header: 'Health' },
-  { header: 'Tier' },
-  { header: 'Workers' },
-  { header: 'Queue', number: true },
-  { header: 'Last error' },
+const COLUMNS: readonly Column<Executor>[] = [
+  { header: 'State', cell: ({ state }) => <ExecutorBadge state={state} /> },
+  { header: 'Endpoint', cell: ({ endpoint }) => <Link href={executorAddress(endpoint)}>{endpoint}</Link> },
+  { header: 'Executor', cell: ({ executor }) => executor },
+  { header: 'Isolation', optional: true, cell: ({ status }) => status?.tier ?? '–' },
+  { header: 'Workers', cell: ({ status }) => (status === null ? '–' : <BusyWorkers status={status} />) },
+  {
+    header: 'Queue',
+    number: true,
+    cell: ({ status }) => (status === null ? '–' : `${status.queue_depth} of ${status.max_pending_tasks}`),
+  },
+  { header: 'Responded', cell: ({ answered_at }) => <Ago at={answered_at} absent="never" /> },
+  { header: 'Problem', grow: true, cell: (executor) => <Problem executor={executor} /> },
 ];
 
-function readQuery(search: URLSearchParams): Query {
-  return { endpoint: search.get('endpoint') };
+function Problem({ executor }: { executor: Executor }) {
+  const { last_error } = executor;
+  const [trouble] = troublesOf(executor);
+  const cause = last_error?.message ?? trouble?.cause;
+  if (cause === undefined) return null;
+  return (
+    <span title={[cause, trouble?.remedy].filter((part) => part !== undefined).join('\n')}>
+      {cause}
+      {last_error !== null && (
+        <span className="quiet">
+          {' '}
+          <Ago at={last_error.at} />
+        </span>
+      )}
+    </span>
+  );
 }
 
-function writeQuery({ endpoint }: Query): void {
-  writeAddress('/executors', { page: 0, endpoint });
-}
-
-/** Executors of remote events with their health; a row opens the recent tasks. */
+/** The processes on other machines that run remote events, with their health. */
 export function ExecutorsPage() {
-  const [query, go] = usePlace(readQuery, writeQuery);
-  const read = useCallback((signal: AbortSignal) => listExecutors(signal), []);
-  const polled = usePolled(read);
+  const [{ endpoint }] = useFilters(['endpoint']);
+  const answer = useLive(['executors'], listExecutors);
+  // Older addresses name the executor in the query.
+  if (endpoint !== '') return <Redirect to={executorAddress(endpoint)} replace />;
   return (
-    <ListPage
+    <Page
       title="Executors"
-      beside={<p className="quiet">Executors of remote events</p>}
-      rows={polled.value}
-      counted={null}
-      polled={polled}
-      page={0}
-      onPage={() => undefined}
-      empty={<NoExecutors />}
+      lead="An executor runs tasks of the kind RemoteEvent on another machine, each in a sandbox."
     >
-      {(executors, now) => (
-        <table className="batch-table executor-table">
-          <TableHead headers={HEADERS} />
-          <tbody>
-            {executors.map((executor) => (
-              <ExecutorRows
-                key={`${executor.executor} ${executor.endpoint}`}
-                executor={executor}
-                now={now}
-                open={query.endpoint === executor.endpoint}
-                onOpen={(open) => go({ endpoint: open ? executor.endpoint : null })}
-              />
-            ))}
-          </tbody>
-        </table>
-      )}
-    </ListPage>
-  );
-}
-
-interface RowsProps {
-  executor: Executor;
-  now: number;
-  open: boolean;
-  onOpen: (open: boolean) => void;
-}
-
-function ExecutorRows({ executor, now, open, onOpen }: RowsProps) {
-  const { executor: name, endpoint, state, status } = executor;
-  const detailsId = `tasks-${endpoint}`;
-  return (
-    <Fragment>
-      <tr data-open={open}>
-        <td className="executor-name">
-          <button
-            type="button"
-            className="link mono"
-            aria-expanded={open}
-            aria-controls={open ? detailsId : undefined}
-            onClick={() => onOpen(!open)}
-          >
-            <span aria-hidden="true">{open ? '▾' : '▸'}</span> {endpoint}
-          </button>
-          <span className="quiet executor-group">{name}</span>
-        </td>
-        <td>
-          <ExecutorChip state={state} />
-          <Answered executor={executor} now={now} />
-        </td>
-        <td>{status?.tier}</td>
-        <td>{status !== null && <Workers busy={status.busy} workers={status.workers} />}</td>
-        <td className="number tabular">
-          {status !== null && (
-            <span title={`${status.max_pending_tasks} tasks may wait`}>
-              {status.queue_depth}
-              <span className="quiet"> of {status.max_pending_tasks}</span>
-            </span>
-          )}
-        </td>
-        <td className="executor-error">
-          <LastError executor={executor} now={now} />
-        </td>
-      </tr>
-      {open && (
-        <tr className="row-more">
-          <td colSpan={HEADERS.length} id={detailsId}>
-            <RecentTasks tasks={status?.recent ?? []} now={now} />
-          </td>
-        </tr>
-      )}
-    </Fragment>
-  );
-}
-
-function Answered({ executor: { answered_at }, now }: { executor: Executor; now: number }) {
-  const at = parseTime(answered_at);
-  if (at === null) return null;
-  return (
-    <span className="quiet executor-answered" title={formatMoment(at)}>
-      responded {formatAgo(at, now)}
-    </span>
-  );
-}
-
-function Workers({ busy, workers }: { busy: number; workers: number }) {
-  return (
-    <span className="executor-workers">
-      <meter min={0} max={Math.max(1, workers)} value={busy} aria-label={`${busy} of ${workers} workers are busy`} />
-      <span className="tabular">
-        {busy} <span className="quiet">of {workers}</span>
-      </span>
-    </span>
-  );
-}
-
-function LastError({ executor: { last_error }, now }: { executor: Executor; now: number }) {
-  if (last_error === null) return null;
-  const at = parseTime(last_error.at);
-  return (
-    <>
-      {last_error.message}
-      {at !== null && <span className="quiet executor-answered">{formatAgo(at, now)}</span>}
-    </>
-  );
-}
-
-function NoExecutors() {
-  return (
-    <div className="notice">
-      <p>No executors configured.</p>
-      <p className="quiet">
-        Start an executor with <code>heddle executor</code>, and configure it in the server:{' '}
-        <code>HEDDLE_EXECUTORS</code> and <code>HEDDLE_EXECUTOR_CLIENT</code>. Tasks of the kind{' '}
-        <code>RemoteEvent</code> then run there.
-      </p>
-    </div>
+      <LiveTable
+        label="Executors"
+        answer={answer}
+        columns={COLUMNS}
+        rowId={({ endpoint: id }) => id}
+        href={({ endpoint: id }) => executorAddress(id)}
+        empty={
+          <Empty title="No executors configured" command="heddle executor">
+            Start an executor on the other machine, and name it in <code>HEDDLE_EXECUTORS</code> and{' '}
+            <code>HEDDLE_EXECUTOR_CLIENT</code> of this server:
+          </Empty>
+        }
+      />
+    </Page>
   );
 }

@@ -1,41 +1,49 @@
-import { FINDING_STATES, listTargets, TRIAGE_STATES } from '../api/findings.ts';
-import type { FindingQuery, FindingState, TriageState } from '../api/findings.ts';
-import { TargetFilter, TypedFilter } from '../list/filters.tsx';
+import { findings } from '../api/findings.ts';
+import type { FilterValues } from '../data/filters.ts';
+import { useLive } from '../data/live.ts';
+import { ChoiceFilter, FilterBar, TextFilter } from '../ui/filter-bar.tsx';
 import { STATE_LABEL, TRIAGE_LABEL } from './finding-state.tsx';
 
-export const NO_FILTER: FindingQuery = { target: '', rule: '', path: '', state: '', triage: '' };
+export const FILTERS = ['state', 'triage', 'target', 'rule', 'path'] as const;
+type Filters = FilterValues<(typeof FILTERS)[number]>;
+
+const STATES = { '': 'Any state', ...STATE_LABEL };
+const TRIAGES = { '': 'Any triage', ...TRIAGE_LABEL };
 
 interface FiltersProps {
-  query: FindingQuery;
-  /** Changes some filters; typed ones are applied with a delay. */
-  onQuery: (change: Partial<FindingQuery>) => void;
+  filters: Filters;
+  onChange: (change: Partial<Filters>) => void;
 }
 
-/** Filters by state, triage, target, rule and path. */
-export function FindingFilters({ query, onQuery }: FiltersProps) {
+/** Filters by path, rule, state, triage and target. */
+export function FindingFilters({ filters, onChange }: FiltersProps) {
+  const { data: targets = [] } = useLive(['findings', 'targets'], findings.targets, { every: 10_000 });
+  const names = targets.map(({ target }) => target);
+  if (filters.target !== '' && !names.includes(filters.target)) names.push(filters.target);
+  const options = { '': 'Any target', ...Object.fromEntries(names.map((name) => [name, name])) };
   return (
-    <form className="list-filters" role="search" onSubmit={(event) => event.preventDefault()}>
-      <div className="segments" role="group" aria-label="Filter findings">
-        {(['', ...FINDING_STATES] as (FindingState | '')[]).map((state) => (
-          <button key={state} type="button" aria-pressed={query.state === state} onClick={() => onQuery({ state })}>
-            {state === '' ? 'All' : STATE_LABEL[state]}
-          </button>
-        ))}
-      </div>
-      <label>
-        <span className="visually-hidden">Triage</span>
-        <select value={query.triage} onChange={(event) => onQuery({ triage: event.target.value as TriageState | '' })}>
-          <option value="">Any triage</option>
-          {TRIAGE_STATES.map((state) => (
-            <option key={state} value={state}>
-              {TRIAGE_LABEL[state]}
-            </option>
-          ))}
-        </select>
-      </label>
-      <TargetFilter list={listTargets} value={query.target} onValue={(target) => onQuery({ target })} />
-      <TypedFilter label="Rule" placeholder="rule" value={query.rule} onValue={(rule) => onQuery({ rule })} />
-      <TypedFilter label="Path" placeholder="path prefix" value={query.path} onValue={(path) => onQuery({ path })} />
-    </form>
+    <FilterBar>
+      <TextFilter
+        label="Path"
+        placeholder="Path prefix"
+        value={filters.path}
+        onChange={(path) => onChange({ path })}
+        main
+      />
+      <TextFilter label="Rule" value={filters.rule} onChange={(rule) => onChange({ rule })} />
+      <ChoiceFilter label="State" value={filters.state} options={STATES} onChange={(state) => onChange({ state })} />
+      <ChoiceFilter
+        label="Triage"
+        value={filters.triage}
+        options={TRIAGES}
+        onChange={(triage) => onChange({ triage })}
+      />
+      <ChoiceFilter
+        label="Target"
+        value={filters.target}
+        options={options}
+        onChange={(target) => onChange({ target })}
+      />
+    </FilterBar>
   );
 }

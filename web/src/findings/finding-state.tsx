@@ -1,30 +1,51 @@
 import type { Finding } from '@heddle/client';
 import type { FindingState, TriageState } from '../api/findings.ts';
+import { StateGlyph } from '../ui/glyphs.tsx';
+import type { State } from '../ui/state.ts';
 
-export const STATE_LABEL: Record<FindingState, string> = { new: 'New', known: 'Known', gone: 'Gone' };
+export const STATE_LABEL: Readonly<Record<FindingState, string>> = { new: 'New', known: 'Known', gone: 'Gone' };
 
-const STATE_MEANING: Record<FindingState, string> = {
-  new: 'First found by the latest run',
+export const STATE_MEANING: Readonly<Record<FindingState, string>> = {
+  new: 'First found by the latest run, or found again after it was gone',
   known: 'Also found by earlier runs',
   gone: 'Not found by a complete run',
 };
 
-/** Uses the colors of tasks, by how much attention a finding needs. */
-const STATE_MARK: Record<FindingState, string> = { new: 'failure', known: 'paused', gone: 'success' };
+/** By how much attention a finding needs. */
+const GLYPH: Readonly<Record<FindingState, State>> = { new: 'failed', known: 'partial', gone: 'succeeded' };
 
-export const TRIAGE_LABEL: Record<TriageState, string> = {
+export const TRIAGE_LABEL: Readonly<Record<TriageState, string>> = {
   open: 'Open',
   ignored: 'Ignored',
   false_positive: 'False positive',
 };
 
-export function FindingChip({ finding }: { finding: Finding }) {
-  const { state, triage } = finding;
+const TRIAGE_GLYPH: Readonly<Record<TriageState, State>> = {
+  open: 'pending',
+  ignored: 'skipped',
+  false_positive: 'canceled',
+};
+
+export const TRIAGE_VERB: Readonly<Record<TriageState, string>> = {
+  open: 'Reopen',
+  ignored: 'Ignore',
+  false_positive: 'False positive',
+};
+
+export function FindingBadge({ state }: { state: FindingState }) {
   return (
-    <span className="status-chip" title={STATE_MEANING[state]}>
-      <span className={`mark mark-${STATE_MARK[state]}`} aria-hidden="true" />
+    <span className="state-badge" title={STATE_MEANING[state]}>
+      <StateGlyph state={GLYPH[state]} />
       {STATE_LABEL[state]}
-      {triage.state !== 'open' && <span className="paused-mark">{TRIAGE_LABEL[triage.state].toLowerCase()}</span>}
+    </span>
+  );
+}
+
+export function TriageBadge({ triage }: { triage: Finding['triage'] }) {
+  return (
+    <span className="state-badge" title={triage.comment ?? undefined}>
+      <StateGlyph state={TRIAGE_GLYPH[triage.state]} />
+      {TRIAGE_LABEL[triage.state]}
     </span>
   );
 }

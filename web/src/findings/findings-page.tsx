@@ -1,104 +1,82 @@
-import { FINDING_STATES, listFindings, TRIAGE_STATES } from '../api/findings.ts';
 import type { Finding } from '@heddle/client';
-import type { FindingQuery } from '../api/findings.ts';
-import { useCursorList } from '../list/cursor-list.ts';
-import { ListPage } from '../list/list-page.tsx';
-import { agoOf, momentOf } from '../list/list-table.tsx';
-import type { Column } from '../list/list-table.tsx';
-import { OpeningTable } from '../list/opening-table.tsx';
-import { writeAddress } from '../list/place.ts';
-import { FindingDetails } from './finding-details.tsx';
-import { FindingFilters, NO_FILTER } from './finding-filters.tsx';
-import { FindingChip } from './finding-state.tsx';
-
-interface Place {
-  query: FindingQuery;
-  /** The open finding. */
-  open: string | null;
-}
-
-function readPlace(): Place {
-  const search = new URLSearchParams(location.search);
-  const text = (name: string): string => search.get(name) ?? '';
-  const oneOf = <Name extends string>(name: string, names: readonly Name[]): Name | '' =>
-    names.find((each) => each === search.get(name)) ?? '';
-  const query: FindingQuery = {
-    target: text('target'),
-    rule: text('rule'),
-    path: text('path'),
-    state: oneOf('state', FINDING_STATES),
-    triage: oneOf('triage', TRIAGE_STATES),
-  };
-  return { query, open: search.get('finding') };
-}
-
-function writePlace({ query, open }: Place): void {
-  writeAddress('/findings', { ...query, finding: open });
-}
+import { useState } from 'react';
+import { Link, Redirect } from 'wouter';
+import { findings } from '../api/findings.ts';
+import { useFilters } from '../data/filters.ts';
+import { useLiveList } from '../data/live.ts';
+import { useCan } from '../data/session.ts';
+import { Empty } from '../ui/empty.tsx';
+import { ListView } from '../ui/list-view.tsx';
+import { Page } from '../ui/page.tsx';
+import type { Column } from '../ui/table.tsx';
+import { Ago } from '../ui/time.tsx';
+import { FindingFilters, FILTERS } from './finding-filters.tsx';
+import { FindingBadge, TriageBadge } from './finding-state.tsx';
+import { TriageBar } from './triage.tsx';
 
 const COLUMNS: readonly Column<Finding>[] = [
-  { header: 'State', cell: (finding) => <FindingChip finding={finding} /> },
-  { header: 'Target', className: 'finding-target', title: ({ target }) => target, cell: ({ target }) => target },
-  { header: 'Secret', cell: ({ redacted }) => <code>{redacted}</code> },
+  { header: 'State', cell: ({ state }) => <FindingBadge state={state} /> },
+  { header: 'Triage', cell: ({ triage }) => <TriageBadge triage={triage} /> },
   {
-    header: 'Last seen',
-    title: ({ last_seen }) => momentOf(last_seen),
-    cell: ({ last_seen }, now) => agoOf(last_seen, now),
+    header: 'Rule',
+    cell: ({ id, rule_id, description }) => (
+      <Link href={`/findings/${id}`} title={description}>
+        {rule_id}
+      </Link>
+    ),
   },
+  {
+    header: 'File',
+    grow: true,
+    cell: ({ path, line }) => (
+      <code title={`${path}:${line}`}>
+        {path}:{line}
+      </code>
+    ),
+  },
+  { header: 'Secret', cell: ({ redacted }) => <code>{redacted}</code> },
+  { header: 'Target', optional: true, cell: ({ target }) => target },
+  { header: 'First seen', optional: true, cell: ({ first_seen }) => <Ago at={first_seen} /> },
+  { header: 'Last seen', cell: ({ last_seen }) => <Ago at={last_seen} /> },
 ];
 
-const OPENER = {
-  header: 'Finding',
-  label: ({ rule_id }: Finding) => rule_id,
-  below: ({ path, line }: Finding) => (
-    <code className="finding-place" title={`${path}:${line}`}>
-      {path}:{line}
-    </code>
-  ),
-};
-
-/** Findings of scans, newest first; a row opens the details and the triage. */
+/** Secrets found by scans, newest first; selected ones are triaged together. */
 export function FindingsPage() {
-  const list = useCursorList({ start: readPlace, write: writePlace, read: listFindings });
-  const { query, polled, page } = list;
+  const [filters, change] = useFilters(FILTERS);
+  const [{ finding }] = useFilters(['finding']);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const can = useCan();
+  const list = useLiveList<Finding>(['findings', filters], (after, signal) => findings.list(filters, after, signal));
+  // Older addresses name the finding in the query.
+  if (finding !== '') return <Redirect to={`/findings/${encodeURIComponent(finding)}`} replace />;
+  const isFiltered = Object.values(filters).some((value) => value !== '');
   return (
-    <ListPage
-      title="Findings"
-      beside={<p className="quiet">Secrets found by scans; the secrets themselves are not stored</p>}
-      filters={<FindingFilters query={query} onQuery={list.filter} />}
-      rows={list.rows}
-      counted={list.current}
-      polled={polled}
-      page={page}
-      onPage={list.turn}
-      empty={<NoFindings query={query} page={page} />}
-    >
-      {(rows, now) => (
-        <OpeningTable
-          className="finding-table"
-          opener={OPENER}
-          columns={COLUMNS}
-          rows={rows}
-          now={now}
-          open={list.open}
-          onOpen={list.show}
-          details={(finding) => <FindingDetails finding={finding} now={now} onDone={polled.reread} />}
+    <Page title="Findings" lead="Secrets found by scans. The secrets themselves are stored nowhere.">
+      <FindingFilters filters={filters} onChange={change} />
+      {selected.size > 0 && (
+        <TriageBar
+          findings={(list.rows ?? []).filter(({ id }) => selected.has(id))}
+          onDone={() => setSelected(new Set())}
         />
       )}
-    </ListPage>
+      <ListView
+        label="Findings"
+        list={list}
+        columns={COLUMNS}
+        rowId={({ id }) => id}
+        href={({ id }) => `/findings/${id}`}
+        {...(can('operate') ? { selection: { ids: selected, onChange: setSelected } } : {})}
+        empty={isFiltered ? <Empty title="No matching findings" /> : <NoFindings />}
+      />
+    </Page>
   );
 }
 
-function NoFindings({ query, page }: { query: FindingQuery; page: number }) {
-  if (page > 0) return <p className="notice">No older findings.</p>;
-  if (JSON.stringify(query) !== JSON.stringify(NO_FILTER)) return <p className="notice">No matching findings.</p>;
+function NoFindings() {
   return (
-    <div className="notice">
-      <p>No findings yet.</p>
-      <p className="quiet">
-        A workflow with an <code>ObjectScanGenerator</code> and an <code>ObjectScanAggregator</code> stores findings
-        here: <code>heddle workflow submit examples/secret-scan/workflow.json</code>.
-      </p>
-    </div>
+    <Empty title="No findings yet" command="heddle workflow submit examples/secret-scan/workflow.json">
+      Scans in workflows store what they find here: an <code>ObjectScanGenerator</code> with an{' '}
+      <code>ObjectScanAggregator</code>.
+    </Empty>
   );
 }

@@ -1,5 +1,6 @@
 import type { Attention } from '@heddle/client';
 import { Link } from 'wouter';
+import { jobAddress } from '../data/addresses.ts';
 import { Ago } from '../ui/time.tsx';
 
 interface AttentionListProps {
@@ -66,7 +67,7 @@ function placeOf(item: Attention): Target {
     case 'job_failed':
     case 'job_missed':
       return run_id === undefined
-        ? { href: '/schedules', label: 'Schedules' }
+        ? { href: item.job_id === undefined ? '/schedules' : jobAddress(item.job_id), label: 'Schedule' }
         : { href: `/runs/${run_id}`, label: 'Run' };
     case 'webhook_dead':
       return { href: `/webhooks?state=dead&origin=${query(origin ?? '')}`, label: 'Webhooks' };

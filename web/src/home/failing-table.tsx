@@ -16,7 +16,15 @@ const COLUMNS: readonly Column<FailingGroup>[] = [
   },
   { header: 'Kind', cell: ({ kind }) => kind },
   { header: 'Tasks', number: true, cell: ({ tasks, tasks_capped }) => <Count n={tasks} capped={tasks_capped} /> },
-  { header: 'Runs', number: true, optional: true, cell: ({ runs }) => <Count n={runs} /> },
+  {
+    header: 'Runs',
+    number: true,
+    cell: ({ runs, fingerprint }) => (
+      <Link href={`/runs?fingerprint=${fingerprint}`} aria-label={`Runs with this failure: ${runs}`}>
+        <Count n={runs} />
+      </Link>
+    ),
+  },
   { header: 'Since', cell: ({ first_at }) => <Ago at={first_at} /> },
   { header: 'Last', cell: ({ last_at }) => <Ago at={last_at} /> },
   {

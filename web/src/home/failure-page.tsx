@@ -2,19 +2,19 @@ import type { FailedTask } from '@heddle/client';
 import { useState } from 'react';
 import { useParams } from 'wouter';
 import { Link } from 'wouter';
-import { operateTask } from '../api/client.ts';
+import { changeTasks } from '../api/operations.ts';
 import { getHome } from '../api/runs.ts';
 import { listFailures } from '../api/failures.ts';
+import { numbered, reportBulk } from '../data/bulk.ts';
 import { useLive, useLiveList } from '../data/live.ts';
-import { refreshAll } from '../data/query-client.ts';
 import { useCan } from '../data/session.ts';
+import { LinkButton } from '../ui/button.tsx';
 import { ConfirmButton } from '../ui/dialog.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { ListView } from '../ui/list-view.tsx';
 import { Page } from '../ui/page.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
-import { notify } from '../ui/toast.tsx';
 
 const COLUMNS: readonly Column<FailedTask>[] = [
   {
@@ -41,10 +41,9 @@ export function FailurePage() {
     return { rows: tasks, next };
   });
   const retry = async (): Promise<void> => {
-    for (const id of selected) await operateTask(id, 'retry');
-    notify(`${selected.size} ${selected.size === 1 ? 'task' : 'tasks'} retried`);
+    const result = await changeTasks('retry', [...selected]);
     setSelected(new Set());
-    await refreshAll();
+    await reportBulk('task', 'retried', result);
   };
   return (
     <Page
@@ -52,17 +51,20 @@ export function FailurePage() {
       crumbs={[{ label: 'Home', href: '/' }]}
       lead={group === undefined ? undefined : <FailureLead group={group} />}
       actions={
-        can('operate') && (
-          <ConfirmButton
-            label={selected.size === 0 ? 'Retry selected' : `Retry ${selected.size} selected`}
-            verb="Retry"
-            title={`Retry ${selected.size} tasks?`}
-            disabled={selected.size === 0}
-            onConfirm={retry}
-          >
-            Each starts another attempt, with the input it had.
-          </ConfirmButton>
-        )
+        <>
+          <LinkButton href={`/runs?fingerprint=${fingerprint}`}>Runs</LinkButton>
+          {can('operate') && (
+            <ConfirmButton
+              label={selected.size === 0 ? 'Retry selected' : `Retry ${selected.size} selected`}
+              verb="Retry"
+              title={`Retry ${numbered(selected.size, 'task')}?`}
+              disabled={selected.size === 0}
+              onConfirm={retry}
+            >
+              Each starts another attempt, with the input it had.
+            </ConfirmButton>
+          )}
+        </>
       }
     >
       <ListView

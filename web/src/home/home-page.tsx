@@ -2,8 +2,8 @@ import type { Home } from '@heddle/client';
 import { Link } from 'wouter';
 import { getHome, listRuns } from '../api/runs.ts';
 import { useLive } from '../data/live.ts';
+import { NoRuns } from '../runs/no-runs.tsx';
 import { RUN_COLUMNS } from '../runs/run-columns.tsx';
-import { Empty } from '../ui/empty.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Trouble } from '../ui/problem.tsx';
 import { StateGlyph } from '../ui/glyphs.tsx';
@@ -96,9 +96,7 @@ function LatestRuns() {
   return (
     <Section title="Latest runs" beside={<Link href="/runs">All runs</Link>}>
       {data.runs.length === 0 ? (
-        <Empty title="No runs yet" command="heddle workflow submit FILE --watch">
-          A run is a batch or a workflow of tasks.
-        </Empty>
+        <NoRuns />
       ) : (
         <Table
           label="Latest runs"

@@ -1,74 +1,71 @@
+import type { JobDetail } from '@heddle/client';
 import { useState } from 'react';
-import { operateJob, triggerJob } from '../api/jobs.ts';
-import type { Job, JobRun } from '@heddle/client';
-import { ConfirmButton } from '../confirm-button.tsx';
-import { Problem } from '../problem.tsx';
-import { workflowAddress } from '../workflows/address.ts';
+import { useLocation } from 'wouter';
+import { deleteJob, operateJob, triggerJob } from '../api/jobs.ts';
+import { jobAddress } from '../data/addresses.ts';
+import { queryClient, refreshAll } from '../data/query-client.ts';
+import { Button, LinkButton } from '../ui/button.tsx';
+import { ConfirmButton } from '../ui/dialog.tsx';
+import { notify, notifyError } from '../ui/toast.tsx';
+import { BackfillDialog } from './backfill-dialog.tsx';
 
-const OVERLAP_WORDS: Record<Job['overlap'], string> = {
+const OVERLAP_WORDS: Readonly<Record<JobDetail['overlap'], string>> = {
   skip: 'It is rejected while an earlier run is unfinished.',
   queue: 'It waits while an earlier run is unfinished.',
   allow: 'It starts even while earlier runs are unfinished.',
 };
 
-/** Pause, resume and run now; a rejection shows the server's message. */
-export function JobActions({ job, onDone }: { job: Job; onDone: () => void }) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const [started, setStarted] = useState<JobRun | null>(null);
-  const run = async (operation: () => Promise<JobRun | null>): Promise<void> => {
-    setBusy(true);
-    setError(null);
-    try {
-      setStarted(await operation());
-      onDone();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
-  const operate = (operation: 'pause' | 'resume'): void =>
-    void run(async () => {
-      await operateJob(job.id, operation);
-      return null;
-    });
+/** Run now, backfill, pause, resume, edit and delete. */
+export function JobActions({ job }: { job: JobDetail }) {
+  const [backfills, setBackfills] = useState(false);
   return (
     <>
-      <div className="actions job-actions" role="group" aria-label={`Operations on ${job.name}`}>
-        {job.paused ? (
-          <button type="button" disabled={busy} onClick={() => operate('resume')}>
-            Resume
-          </button>
-        ) : (
-          <button type="button" disabled={busy} onClick={() => operate('pause')}>
-            Pause
-          </button>
-        )}
-        <ConfirmButton
-          label="Run now"
-          title="Run this job now?"
-          verb="Run job"
-          refusal="Cancel"
-          disabled={busy}
-          onConfirm={() => void run(() => triggerJob(job.id))}
-        >
-          <p className="breakable">{job.name}</p>
-          <p className="quiet">One run in addition to its schedule, which is unchanged. {OVERLAP_WORDS[job.overlap]}</p>
-        </ConfirmButton>
-      </div>
-      {error !== null && <Problem error={error} />}
-      {started !== null && (
-        <p className="job-started" role="status">
-          {started.state === 'Queued' ? 'Waiting for the previous run' : 'Started'}
-          {started.workflow_id !== null && (
-            <>
-              : <a href={workflowAddress(started.workflow_id)}>view workflow</a>
-            </>
-          )}
-          .
-        </p>
-      )}
+      <ConfirmButton
+        label="Run now"
+        verb="Run"
+        look="primary"
+        title={`Run ${job.name} now?`}
+        onConfirm={() => runNow(job)}
+      >
+        One run in addition to its schedule, which is unchanged. {OVERLAP_WORDS[job.overlap]}
+      </ConfirmButton>
+      <Button onClick={() => setBackfills(true)}>Backfill</Button>
+      <BackfillDialog job={job} open={backfills} onOpenChange={setBackfills} />
+      <Button onClick={() => togglePause(job)}>{job.paused ? 'Resume' : 'Pause'}</Button>
+      <LinkButton href={`${jobAddress(job.name)}?form=edit`}>Edit</LinkButton>
+      <DeleteButton job={job} />
     </>
+  );
+}
+
+async function runNow({ id, name }: JobDetail): Promise<void> {
+  const { state } = await triggerJob(id);
+  notify(state === 'Queued' ? 'Waiting for the previous run' : 'Started', name);
+  await refreshAll();
+}
+
+function togglePause({ id, name, paused }: JobDetail): void {
+  operateJob(id, paused ? 'resume' : 'pause').then(
+    () => {
+      notify(paused ? 'Resumed' : 'Paused', name);
+      void refreshAll();
+    },
+    (error: unknown) => notifyError(paused ? 'Not resumed' : 'Not paused', error),
+  );
+}
+
+function DeleteButton({ job: { id, name } }: { job: JobDetail }) {
+  const [, navigate] = useLocation();
+  const remove = async (): Promise<void> => {
+    await deleteJob(id);
+    notify('Job deleted', name);
+    navigate('/schedules');
+    queryClient.removeQueries({ queryKey: ['job', name] });
+    await refreshAll();
+  };
+  return (
+    <ConfirmButton label="Delete" verb="Delete" look="danger" title={`Delete ${name}?`} onConfirm={remove}>
+      Its schedule and its history are deleted. The runs that it started are kept, and unfinished ones continue.
+    </ConfirmButton>
   );
 }

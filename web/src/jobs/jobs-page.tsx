@@ -1,191 +1,137 @@
-import { Fragment, useCallback, useEffect, useState } from 'react';
-import { jobHistory, listJobs } from '../api/jobs.ts';
 import type { Job, JobRun } from '@heddle/client';
-import { ListPage, PAGE_SIZE } from '../list/list-page.tsx';
-import { pageIn, usePlace, writeAddress } from '../list/place.ts';
-import { usePolled } from '../live/use-polled.ts';
-import { parseTime } from '../times.ts';
-import { cronInWords } from './cron-words.ts';
-import { JobActions } from './job-actions.tsx';
-import { JobDetails } from './job-details.tsx';
-import { RunChip, RunMarks } from './run-state.tsx';
-import { ZonedTime } from './zoned-time.tsx';
+import { useMemo } from 'react';
+import { Link, Redirect } from 'wouter';
+import { jobs, recentRuns } from '../api/jobs.ts';
+import { jobAddress } from '../data/addresses.ts';
+import { useFilters } from '../data/filters.ts';
+import { useLive, useLiveList } from '../data/live.ts';
+import { useCan } from '../data/session.ts';
+import { LinkButton } from '../ui/button.tsx';
+import { Empty } from '../ui/empty.tsx';
+import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
+import { ListView } from '../ui/list-view.tsx';
+import { Page } from '../ui/page.tsx';
+import { Segments } from '../ui/segments.tsx';
+import type { Column } from '../ui/table.tsx';
+import { Ago } from '../ui/time.tsx';
+import { CalendarView } from './calendar-view.tsx';
+import { JobForm } from './job-form.tsx';
+import { RunBadge, RunStrip } from './run-state.tsx';
+import { JobBadge, NextRun, ScheduleWords } from './schedule.tsx';
 
-const RECENT_RUNS = 8;
+const STATES: Readonly<Record<string, string>> = { '': 'Any state', false: 'Active', true: 'Paused' };
 
-interface Query {
-  page: number;
-  /** The job whose history is open, by name. */
-  job: string | null;
-}
-
-function readQuery(search: URLSearchParams): Query {
-  return { page: pageIn(search), job: search.get('job') };
-}
-
-function writeQuery({ page, job }: Query): void {
-  writeAddress('/jobs', { page, job });
-}
-
-/** The jobs with their next and latest runs; a row opens the history. */
+/** Workflows on a schedule: what runs next, how the last runs ended, and the calendar of both. */
 export function JobsPage() {
-  const [query, go] = usePlace(readQuery, writeQuery);
-  const { page } = query;
-  const read = useCallback((signal: AbortSignal) => listJobs({ page, pageSize: PAGE_SIZE }, signal), [page]);
-  const polled = usePolled(read);
+  const [{ view, form, job }, change] = useFilters(['view', 'form', 'job']);
+  const can = useCan();
+  // Older addresses name the job in the query.
+  if (job !== '') return <Redirect to={jobAddress(job)} replace />;
+  if (form === 'new' && can('operate')) return <JobForm />;
   return (
-    <ListPage
-      title="Jobs"
-      beside={<p className="quiet">Workflows on a schedule</p>}
-      rows={polled.value}
-      polled={polled}
-      page={page}
-      onPage={(next) => go({ page: next, job: null })}
-      empty={page > 0 ? <p className="notice">No more jobs.</p> : <NoJobs />}
-    >
-      {(jobs, now) => (
-        <table className="batch-table job-table">
-          <thead>
-            <tr>
-              <th scope="col">Job</th>
-              <th scope="col">Schedule</th>
-              <th scope="col">Next run</th>
-              <th scope="col">Last runs</th>
-              <th scope="col">
-                <span className="visually-hidden">Operations</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {jobs.map((job) => (
-              <JobRows
-                key={job.id}
-                job={job}
-                now={now}
-                open={query.job === job.name}
-                onOpen={(open) => go({ page, job: open ? job.name : null })}
-                onChanged={polled.reread}
-              />
-            ))}
-          </tbody>
-        </table>
-      )}
-    </ListPage>
-  );
-}
-
-interface JobRowsProps {
-  job: Job;
-  now: number;
-  open: boolean;
-  onOpen: (open: boolean) => void;
-  onChanged: () => void;
-}
-
-function JobRows({ job, now, open, onOpen, onChanged }: JobRowsProps) {
-  const [stamp, setStamp] = useState(0);
-  const detailsId = `details-${job.id}`;
-  return (
-    <Fragment>
-      <tr data-open={open}>
-        <td className="job-name">
-          <button
-            type="button"
-            className="link"
-            aria-expanded={open}
-            aria-controls={open ? detailsId : undefined}
-            onClick={() => onOpen(!open)}
-          >
-            <span aria-hidden="true">{open ? '▾' : '▸'}</span> {job.name}
-          </button>
-          {job.paused && (
-            <span className="paused-mark" title={job.paused_reason ?? 'The schedule starts nothing'}>
-              paused
-            </span>
-          )}
-          {job.paused_reason !== null && <span className="failed-count run-reason">{job.paused_reason}</span>}
-        </td>
-        <td className="job-schedule">
-          <Schedule job={job} />
-        </td>
-        <td>
-          <NextRun job={job} now={now} />
-        </td>
-        <td>
-          <RecentRuns job={job} />
-        </td>
-        <td className="job-operations">
-          <JobActions
-            job={job}
-            onDone={() => {
-              setStamp((last) => last + 1);
-              onChanged();
-            }}
+    <Page
+      title="Schedules"
+      lead="Jobs: workflows that start on a schedule."
+      actions={
+        <>
+          <Segments
+            label="View"
+            options={{ list: 'List', calendar: 'Calendar' }}
+            chosen={view === 'calendar' ? 'calendar' : 'list'}
+            onChoose={(name) => change({ view: name === 'list' ? '' : name })}
           />
-        </td>
-      </tr>
-      {open && (
-        <tr className="job-more">
-          <td colSpan={5} id={detailsId}>
-            <JobDetails job={job} now={now} stamp={stamp} />
-          </td>
-        </tr>
-      )}
-    </Fragment>
+          {can('operate') && (
+            <LinkButton href="/schedules?form=new" look="primary">
+              New job
+            </LinkButton>
+          )}
+        </>
+      }
+    >
+      {view === 'calendar' ? <CalendarView /> : <JobList />}
+    </Page>
   );
 }
 
-function Schedule({ job }: { job: Job }) {
-  const words = cronInWords(job.cron);
+function JobList() {
+  const [{ paused }, change] = useFilters(['paused']);
+  const list = useLiveList<Job>(['jobs', paused], (page, signal) => jobs.list(paused, page, signal));
+  const recent = useRecentRuns(paused, list.rows ?? []);
+  const columns = useMemo(() => columnsOf(recent), [recent]);
   return (
     <>
-      {words !== null && <span className="schedule-words">{words}</span>}
-      <span className={words === null ? '' : 'quiet'}>
-        <code>{job.cron}</code> · {job.time_zone}
-      </span>
+      <FilterBar>
+        <ChoiceFilter label="State" value={paused} options={STATES} onChange={(value) => change({ paused: value })} />
+      </FilterBar>
+      <ListView
+        label="Jobs"
+        list={list}
+        columns={columns}
+        rowId={({ id }) => id}
+        href={({ name }) => jobAddress(name)}
+        empty={paused === '' ? <NoJobs /> : <Empty title="No matching jobs" />}
+      />
     </>
   );
 }
 
-function NextRun({ job, now }: { job: Job; now: number }) {
-  const at = parseTime(job.next_run_at);
-  if (at !== null) return <ZonedTime atMs={at} zone={job.time_zone} now={now} />;
-  return (
-    <span className="quiet">{job.paused ? 'after it is resumed' : job.recurrence === 0 ? 'used up' : 'none'}</span>
-  );
+type RecentRuns = ReadonlyMap<string, readonly JobRun[]>;
+const NO_RUNS: RecentRuns = new Map();
+
+/** The list has the last run of each job; earlier ones are read when one of them changes. */
+function useRecentRuns(paused: string, rows: readonly Job[]): RecentRuns {
+  const stamp = rows.map(({ last_run }) => `${last_run?.id} ${last_run?.state}`).join();
+  const { data } = useLive(['jobs', 'recent', paused, stamp], (signal) => recentRuns(paused, rows.length, signal), {
+    every: false,
+    enabled: rows.length > 0,
+  });
+  return data ?? NO_RUNS;
 }
 
-/** The list has the last run of each job; earlier ones are read when it changes. */
-function RecentRuns({ job }: { job: Job }) {
-  const last = job.last_run;
-  const [runs, setRuns] = useState<JobRun[]>([]);
-  const stamp = `${last?.id} ${last?.state}`;
-  useEffect(() => {
-    if (last === null) return undefined;
-    const stopped = new AbortController();
-    jobHistory(job.id, { page: 0, pageSize: RECENT_RUNS }, stopped.signal)
-      .then(setRuns)
-      // The chip is shown anyway; the list reports that the server is unavailable.
-      .catch(() => undefined);
-    return () => stopped.abort();
-  }, [job.id, stamp]);
-  if (last === null) return <span className="quiet">never ran</span>;
+function columnsOf(recent: RecentRuns): readonly Column<Job>[] {
+  return [
+    { header: 'State', cell: (job) => <JobBadge job={job} /> },
+    {
+      header: 'Job',
+      cell: ({ name, paused_reason }) => (
+        <span title={paused_reason ?? undefined}>
+          <Link href={jobAddress(name)}>{name}</Link>
+          {paused_reason !== null && <span className="danger-text"> needs attention</span>}
+        </span>
+      ),
+    },
+    { header: 'Schedule', grow: true, cell: (job) => <ScheduleWords job={job} /> },
+    { header: 'Next run', cell: (job) => <NextRun job={job} /> },
+    { header: 'Last run', cell: ({ last_run }) => <LastRun run={last_run} /> },
+    {
+      header: 'Last runs',
+      optional: true,
+      cell: ({ id }) => {
+        const runs = recent.get(id) ?? [];
+        return runs.length > 0 && <RunStrip runs={runs} />;
+      },
+    },
+  ];
+}
+
+function LastRun({ run }: { run: JobRun | null }) {
+  if (run === null) return <span className="quiet">never ran</span>;
   return (
-    <span className="recent-runs">
-      <RunChip run={last} />
-      {runs.length > 0 && <RunMarks runs={runs} />}
+    <span title={run.reason ?? undefined}>
+      <RunBadge state={run.state} />{' '}
+      <span className="quiet">
+        <Ago at={run.scheduled_for} />
+      </span>
     </span>
   );
 }
 
 function NoJobs() {
+  const can = useCan();
   return (
-    <div className="notice">
-      <p>No jobs yet.</p>
-      <p className="quiet">
-        A job starts a workflow on a schedule: send one to <code>POST /v1/jobs</code>, or run{' '}
-        <code>heddle job create FILE</code>. Its runs then appear here and among the <a href="/workflows">workflows</a>.
-      </p>
-    </div>
+    <Empty title="No jobs yet" command="heddle job create NAME --cron '30 2 * * *' --workflow FILE">
+      A job starts a workflow on a schedule. {can('operate') && <Link href="/schedules?form=new">Create one here</Link>}
+      {can('operate') && ', or on the command line:'}
+    </Empty>
   );
 }

@@ -1,47 +1,48 @@
-import { formatAgo, formatMoment } from '../times.ts';
+import { formatAgo, formatMoment, parseTime, useSharedNow } from '../times.ts';
 
-const LOCAL_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const formats = new Map<string, Intl.DateTimeFormat>();
+const DAY_MS = 86_400_000;
+const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+/** What tells the day, of what is near, of this week, and beyond. */
+const NEAR = {};
+const THIS_WEEK = { weekday: 'short' } as const;
+const LATER = { day: 'numeric', month: 'short' } as const;
 
-function formatIn(zone: string): Intl.DateTimeFormat | null {
-  const known = formats.get(zone);
-  if (known !== undefined) return known;
+const formats = new Map<string, Intl.DateTimeFormat | null>();
+
+function formatIn(timeZone: string, day: typeof NEAR): Intl.DateTimeFormat | null {
+  const key = `${timeZone} ${Object.keys(day).join()}`;
+  if (!formats.has(key)) formats.set(key, newFormat({ timeZone, ...day, ...TIME }));
+  return formats.get(key)!;
+}
+
+function newFormat(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat | null {
   try {
-    const format = new Intl.DateTimeFormat(undefined, {
-      timeZone: zone,
-      weekday: 'short',
-      day: 'numeric',
-      month: 'short',
-      hour: '2-digit',
-      minute: '2-digit',
-      timeZoneName: 'short',
-    });
-    formats.set(zone, format);
-    return format;
+    return new Intl.DateTimeFormat(undefined, options);
   } catch {
-    // A zone unknown to this browser: only the local time is shown.
+    // A zone that this browser does not know.
     return null;
   }
 }
 
-/** Whether the time in a zone differs from the local time. */
-function differs(zone: string, atMs: number): boolean {
-  return zone !== LOCAL_ZONE && formatIn(zone)?.format(atMs) !== formatIn(LOCAL_ZONE)?.format(atMs);
+function dayAt(atMs: number, nowMs: number): typeof NEAR {
+  const distance = Math.abs(atMs - nowMs);
+  return distance < DAY_MS ? NEAR : distance < 6 * DAY_MS ? THIS_WEEK : LATER;
 }
 
-/** A time in the local zone and, if that differs, in another zone. */
-export function ZonedTime({ atMs, zone, now }: { atMs: number; zone: string; now: number }) {
+/** A time relative to now, and absolute in a time zone; the local time on hover. */
+export function ZonedTime({ at, zone }: { at: string; zone: string }) {
+  const now = useSharedNow();
+  const ms = parseTime(at);
+  if (ms === null) return <>{at}</>;
+  const absolute = formatIn(zone, dayAt(ms, now))?.format(ms);
   return (
-    <span className="zoned" title={formatMoment(atMs)}>
-      <span>
-        {formatIn(LOCAL_ZONE)?.format(atMs) ?? formatMoment(atMs)}
-        <span className="quiet"> · {formatAgo(atMs, now)}</span>
-      </span>
-      {differs(zone, atMs) && (
-        <span className="quiet zone-time">
-          {formatIn(zone)?.format(atMs)} in {zone}
+    <time className="zoned" dateTime={at} title={`${formatMoment(ms)} here`}>
+      {formatAgo(ms, now)}{' '}
+      {absolute !== undefined && (
+        <span className="quiet">
+          {absolute} {zone}
         </span>
       )}
-    </span>
+    </time>
   );
 }

@@ -1,56 +1,45 @@
-import { RUNNER_STATES } from '../api/pool.ts';
-import type { RunnerState } from '../api/pool.ts';
-import { Segments } from '../list/list-page.tsx';
-import { pageIn, usePlace, writeAddress } from '../list/place.ts';
+import { Redirect } from 'wouter';
+import { useFilters } from '../data/filters.ts';
+import { Page } from '../ui/page.tsx';
+import { Tabs } from '../ui/tabs.tsx';
 import { Overview } from './overview.tsx';
 import { RequestsView } from './requests-view.tsx';
 import { RunnersView } from './runners-view.tsx';
 
-const VIEWS = {
-  runners: { label: 'Runners' },
-  waiting: { label: 'Waiting requests' },
-  granted: { label: 'Granted requests' },
-} as const;
+const VIEWS = ['runners', 'waiting', 'granted'] as const;
 
-type ViewName = keyof typeof VIEWS;
-
-export interface Place {
-  view: ViewName;
-  page: number;
-  /** Null: runners that have not ended. */
-  state: RunnerState | null;
-  resourceClass: string | null;
-  /** Runner whose details are open. */
-  runner: string | null;
-}
-
-function readPlace(search: URLSearchParams): Place {
-  const view = search.get('view');
-  const state = RUNNER_STATES.find((name) => name === search.get('state')) ?? null;
-  return {
-    view: view === 'waiting' || view === 'granted' ? view : 'runners',
-    page: pageIn(search),
-    state,
-    resourceClass: search.get('class'),
-    runner: search.get('runner'),
-  };
-}
-
-function writePlace({ view, page, state, resourceClass, runner }: Place): void {
-  const shown = view === 'runners' ? null : view;
-  writeAddress('/pool', { view: shown, page, state, class: resourceClass, runner });
-}
-
-/** The runner pool: counts by class, their history, and the list of runners or requests. */
+/** Runners: how many of each class there are, what they do, and which requests wait for them. */
 export function PoolPage() {
-  const [place, go] = usePlace(readPlace, writePlace);
-  const change = (part: Partial<Place>): void => go({ ...place, page: 0, runner: null, ...part });
-  const { view, resourceClass } = place;
-  const beside = <Segments label="View" options={VIEWS} chosen={view} onChoose={(name) => change({ view: name })} />;
-  const overview = <Overview resourceClass={resourceClass} onClass={(name) => change({ resourceClass: name })} />;
-  return view === 'runners' ? (
-    <RunnersView place={place} beside={beside} overview={overview} onPlace={change} />
-  ) : (
-    <RequestsView key={view} state={view} page={place.page} beside={beside} overview={overview} onPlace={change} />
+  const [{ view, runner, class: resourceClass }, change] = useFilters(['view', 'runner', 'class']);
+  // Older addresses name the runner in the query.
+  if (runner !== '') return <Redirect to={`/pool/${encodeURIComponent(runner)}`} replace />;
+  const chosen = VIEWS.find((name) => name === view) ?? 'runners';
+  return (
+    <Page
+      title="Runners"
+      lead="A runner is a process or a machine that runs one task at a time. Tasks with requirements get one of their own."
+    >
+      <Overview resourceClass={resourceClass} onClass={(name) => change({ class: name })} />
+      <div className="section">
+        <Tabs
+          label="View"
+          chosen={chosen}
+          onChoose={(name) => change({ view: name === 'runners' ? '' : name })}
+          tabs={[
+            { name: 'runners', label: 'Runners', content: () => <RunnersView /> },
+            {
+              name: 'waiting',
+              label: 'Waiting requests',
+              content: () => <RequestsView key="waiting" state="waiting" />,
+            },
+            {
+              name: 'granted',
+              label: 'Granted requests',
+              content: () => <RequestsView key="granted" state="granted" />,
+            },
+          ]}
+        />
+      </div>
+    </Page>
   );
 }

@@ -1,117 +1,103 @@
-import { useCallback } from 'react';
-import type { ReactNode } from 'react';
-import { letGo, listRequests } from '../api/pool.ts';
 import type { PoolRequest } from '@heddle/client';
-import { ConfirmButton } from '../confirm-button.tsx';
-import { ListPage, PAGE_SIZE } from '../list/list-page.tsx';
-import { agoOf, ListTable, momentOf } from '../list/list-table.tsx';
-import type { Column } from '../list/list-table.tsx';
-import { useOperation } from '../live/use-operation.ts';
-import { usePolled } from '../live/use-polled.ts';
-import { Problem } from '../problem.tsx';
+import { Link } from 'wouter';
+import { pool, releaseHold } from '../api/pool.ts';
+import { useLive, useLiveList } from '../data/live.ts';
+import { refreshAll } from '../data/query-client.ts';
+import { useCan } from '../data/session.ts';
+import { ConfirmButton } from '../ui/dialog.tsx';
+import { Empty } from '../ui/empty.tsx';
+import { ListView } from '../ui/list-view.tsx';
+import type { Column } from '../ui/table.tsx';
+import { Ago } from '../ui/time.tsx';
+import { notify } from '../ui/toast.tsx';
 import { waitsFor, wantsOf } from './words.ts';
 
-interface RequestsViewProps {
-  state: 'waiting' | 'granted';
-  page: number;
-  beside: ReactNode;
-  overview: ReactNode;
-  onPlace: (change: { page: number }) => void;
-}
-
 const COMMON: readonly Column<PoolRequest>[] = [
-  { header: 'Runners', className: 'pool-wants', cell: wantsOf },
-  {
-    header: 'For',
-    className: 'pool-for',
-    cell: ({ source, run, attempt }) =>
-      source === 'task' ? (
-        <>
-          task <span className="mono">{run}</span>
-          {attempt !== null && attempt > 1 && <span className="quiet"> attempt {attempt}</span>}
-        </>
-      ) : (
-        run
-      ),
-  },
-  { header: 'Tenant', className: 'pool-for', cell: ({ tenant }) => tenant },
+  { header: 'For', cell: (request) => <ForWhat request={request} /> },
+  { header: 'Tenant', cell: ({ tenant }) => tenant },
+  { header: 'Runners', cell: (request) => wantsOf(request) },
 ];
 
 const WAITING: readonly Column<PoolRequest>[] = [
   ...COMMON,
-  {
-    header: 'Created',
-    title: ({ created_at }) => momentOf(created_at),
-    cell: ({ created_at }, now) => agoOf(created_at, now),
-  },
-  { header: 'Waiting for', className: 'pool-does', cell: waitsFor },
+  { header: 'Waits for', grow: true, cell: (request) => <WaitsFor request={request} /> },
+  { header: 'Asked', cell: ({ created_at }) => <Ago at={created_at} /> },
 ];
 
 const GRANTED: readonly Column<PoolRequest>[] = [
   ...COMMON,
-  {
-    header: 'Granted',
-    title: ({ granted_at }) => momentOf(granted_at),
-    cell: ({ granted_at }, now) => agoOf(granted_at, now),
-  },
+  { header: 'Granted', grow: true, cell: ({ granted_at }) => <Ago at={granted_at} /> },
 ];
 
-const EMPTY = {
-  waiting: 'No waiting requests',
-  granted: 'No granted requests',
-} as const;
+const OPERATIONS: Column<PoolRequest> = {
+  header: 'Actions',
+  cell: (request) => request.source === 'holder' && <ReleaseButton request={request} />,
+};
 
-/** Requests for runners: waiting ones in queue order, or granted ones. */
-export function RequestsView({ state, page, beside, overview, onPlace }: RequestsViewProps) {
-  const read = useCallback(
-    (signal: AbortSignal) => listRequests({ page, pageSize: PAGE_SIZE, state }, signal),
-    [page, state],
+function WaitsFor({ request }: { request: PoolRequest }) {
+  const { data } = useLive(['pool'], pool.get);
+  const { resource_class, usage_class } = request.requirements;
+  const census = data?.census.find(
+    (each) => each.resource_class === resource_class && each.usage_class === usage_class,
   );
-  const polled = usePolled(read);
-  const operations: Column<PoolRequest> = {
-    header: 'Actions',
-    cell: (request) =>
-      request.source === 'holder' ? <ReleaseButton request={request} onDone={polled.reread} /> : null,
-  };
+  const words = waitsFor(request, census?.created ?? 0);
+  return <span title={words}>{words}</span>;
+}
+
+/** Whom the runners are for: a task, or someone who holds them. */
+export function ForWhat({ request: { source, run, attempt } }: { request: PoolRequest }) {
+  if (source === 'holder') return run;
   return (
-    <ListPage
-      title="Pool"
-      beside={beside}
-      filters={overview}
-      rows={polled.value}
-      polled={polled}
-      page={page}
-      onPage={(next) => onPlace({ page: next })}
-      empty={<p className="notice">{page > 0 ? 'No more requests' : EMPTY[state]}</p>}
-    >
-      {(requests, now) => (
-        <ListTable
-          className="request-table"
-          columns={[...(state === 'waiting' ? WAITING : GRANTED), operations]}
-          rows={requests}
-          now={now}
-        />
-      )}
-    </ListPage>
+    <span>
+      <Link href={`/tasks/${run}`} title={run}>
+        task {run.slice(0, 13)}
+      </Link>
+      {attempt !== null && attempt > 1 && <span className="quiet"> attempt {attempt}</span>}
+    </span>
   );
 }
 
-function ReleaseButton({ request, onDone }: { request: PoolRequest; onDone: () => void }) {
-  const { busy, error, run } = useOperation(onDone);
+/** Requests for runners: waiting ones in queue order, or granted ones. */
+export function RequestsView({ state }: { state: 'waiting' | 'granted' }) {
+  const can = useCan();
+  const list = useLiveList<PoolRequest>(['pool', 'requests', state], (page, signal) =>
+    pool.requests(state, page, signal),
+  );
+  const columns = state === 'waiting' ? WAITING : GRANTED;
   return (
-    <>
-      <ConfirmButton
-        label="Release"
-        title={`Release the hold of ${request.run}?`}
-        verb="Release"
-        refusal="Cancel"
-        danger
-        disabled={busy}
-        onConfirm={() => run(() => letGo(request.id))}
-      >
-        <p>The request ends and its runners are free at once, even if the holder still uses them.</p>
-      </ConfirmButton>
-      {error !== null && <Problem error={error} />}
-    </>
+    <ListView
+      label={state === 'waiting' ? 'Waiting requests' : 'Granted requests'}
+      list={list}
+      columns={can('operate') ? [...columns, OPERATIONS] : columns}
+      rowId={({ id }) => id}
+      empty={
+        state === 'waiting' ? (
+          <Empty title="No waiting requests">Nothing waits for a runner.</Empty>
+        ) : (
+          <Empty title="No granted requests" command="heddle pool hold --class large --holder NAME">
+            No task and no user has a runner.
+          </Empty>
+        )
+      }
+    />
+  );
+}
+
+function ReleaseButton({ request: { id, run } }: { request: PoolRequest }) {
+  const release = async (): Promise<void> => {
+    await releaseHold(id);
+    notify('Hold released', run);
+    await refreshAll();
+  };
+  return (
+    <ConfirmButton
+      label="Release"
+      verb="Release"
+      look="danger"
+      title={`Release the hold of ${run}?`}
+      onConfirm={release}
+    >
+      The request ends and its runners are free at once, even if the holder still uses them.
+    </ConfirmButton>
   );
 }

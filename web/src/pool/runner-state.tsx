@@ -1,7 +1,9 @@
 import type { Runner } from '@heddle/client';
-import type { CountedState, RunnerState } from '../api/pool.ts';
+import type { RunnerState } from '../api/pool.ts';
+import { StateGlyph } from '../ui/glyphs.tsx';
+import type { State } from '../ui/state.ts';
 
-export const STATE_LABEL: Record<RunnerState, string> = {
+export const STATE_LABEL: Readonly<Record<RunnerState, string>> = {
   created: 'Launching',
   idle: 'Idle',
   claimed: 'Claimed',
@@ -9,41 +11,48 @@ export const STATE_LABEL: Record<RunnerState, string> = {
   terminated: 'Ended',
 };
 
-const MEANING: Record<RunnerState, string> = {
-  created: 'Launching; not registered yet',
-  idle: 'Ready for a request',
-  claimed: 'Claimed for a request; not started yet',
-  running: 'Working on a request',
-  terminated: 'Ended',
+const MEANING: Readonly<Record<RunnerState, string>> = {
+  created: 'being started; it has not reported to a server yet',
+  idle: 'ready: the next task that fits gets it at once',
+  claimed: 'assigned to a task, which it starts within seconds',
+  running: 'works on its task, or is held by a user',
+  terminated: 'ended; kept here for a while with the reason',
 };
 
-/** Status colours, shared with tasks. */
-const MARK: Record<RunnerState, string> = {
-  created: 'paused',
-  idle: 'success',
+const GLYPH: Readonly<Record<RunnerState, State>> = {
+  created: 'pending',
+  idle: 'succeeded',
   claimed: 'claimed',
   running: 'running',
   terminated: 'canceled',
 };
 
-/** The same colours, for the areas of the chart. */
-export const STATE_COLOUR: Record<CountedState, string> = {
-  created: 'var(--status-paused)',
-  idle: 'var(--status-success)',
-  claimed: 'var(--status-claimed)',
-  running: 'var(--status-running)',
-};
-
-export function RunnerChip({ runner: { state, draining } }: { runner: Pick<Runner, 'state' | 'draining'> }) {
+export function RunnerBadge({ runner: { state, draining } }: { runner: Pick<Runner, 'state' | 'draining'> }) {
   return (
-    <span className="status-chip" title={MEANING[state]}>
-      <span className={`mark mark-${MARK[state]}`} aria-hidden="true" />
+    <span className="state-badge" title={MEANING[state]}>
+      <StateGlyph state={GLYPH[state]} />
       {STATE_LABEL[state]}
       {draining && state !== 'terminated' && (
-        <span className="paused-mark" title="Accepts no more claims and ends when it is free">
+        <span className="quiet" title="Takes no further task, and ends when it is free">
           draining
         </span>
       )}
     </span>
+  );
+}
+
+/** What each state means, for those who see it the first time. */
+export function StateLegend() {
+  return (
+    <dl className="pool-legend">
+      {(Object.keys(STATE_LABEL) as RunnerState[]).map((state) => (
+        <div key={state}>
+          <dt>
+            <StateGlyph state={GLYPH[state]} /> {STATE_LABEL[state]}
+          </dt>
+          <dd>{MEANING[state]}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

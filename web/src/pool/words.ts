@@ -17,25 +17,39 @@ const EXHAUSTION: Readonly<Record<string, string>> = {
   uncertain: 'Not all idle runners could be checked yet.',
 };
 
-/** Describes why a request waits. */
-export function waitsFor({
-  requirements,
-  kept,
-  exhaustion,
-  reason,
-}: Pick<PoolRequest, 'requirements' | 'kept' | 'exhaustion' | 'reason'>): string {
-  if (kept > 0) return `Lost runners; keeps ${kept} of ${requirements.count}.`;
+/**
+ * Describes why a request waits.
+ * @param launching runners of its class that are being launched
+ */
+export function waitsFor(
+  request: Pick<PoolRequest, 'requirements' | 'kept' | 'exhaustion' | 'reason'>,
+  launching: number,
+): string {
+  const { requirements, kept, exhaustion, reason } = request;
+  if (kept > 0) return `It lost runners, keeps ${kept} of ${requirements.count}, and waits for replacements.`;
   const state = exhaustion === null ? 'Just created.' : (EXHAUSTION[exhaustion] ?? exhaustion);
-  return reason === null ? state : `${state} The last launch failed: ${reason}`;
+  if (reason !== null) return `${state} The last launch failed: ${reason}`;
+  if (launching === 0) return `${state} None is being launched.`;
+  return `${state} ${launching.toLocaleString()} ${launching === 1 ? 'is' : 'are'} being launched.`;
 }
 
-/** Describes what a runner does, or when it will end. */
-export function doingOf({ state, reason, until }: Runner, now: number): string {
+/** Describes what a runner does or waits for, and what happens if that does not come; one that has ended, why. */
+export function doingOf({ state, reason, until, draining }: Runner, now: number): string {
   if (reason !== null) return reason;
   const end = parseTime(until);
   const left = end === null ? null : formatDuration(Math.max(0, end - now));
-  if (state === 'claimed') return 'not started yet';
-  if (state === 'running') return 'working';
-  if (left === null) return '';
-  return state === 'idle' ? `ends in ${left} unless it is claimed` : `marked lost in ${left} unless it registers`;
+  switch (state) {
+    case 'created':
+      return left === null
+        ? 'waits for its first report'
+        : `waits for its first report; marked lost in ${left} without it`;
+    case 'idle':
+      return left === null ? 'waits for a task' : `waits for a task; ends in ${left} unless it is claimed`;
+    case 'claimed':
+      return 'waits for its agent to confirm the start';
+    case 'running':
+      return draining ? 'works on its last task' : 'works';
+    case 'terminated':
+      return 'ended';
+  }
 }

@@ -1,19 +1,14 @@
 import type { Run } from '@heddle/client';
 import { useEffect } from 'react';
 import { Link } from 'wouter';
-import { sendJson } from '../api/tasks.ts';
 import { jobAddress } from '../data/addresses.ts';
 import { useFilters } from '../data/filters.ts';
-import { refreshAll } from '../data/query-client.ts';
-import { useCan } from '../data/session.ts';
-import { ConfirmButton } from '../ui/dialog.tsx';
 import { Segments } from '../ui/segments.tsx';
 import { stateOf } from '../ui/state.ts';
 import { OutcomeBar, StateBadge } from '../ui/state.tsx';
 import { Ago, Took } from '../ui/time.tsx';
-import { notify } from '../ui/toast.tsx';
+import { RunActions } from './run-actions.tsx';
 import { tallyOf } from './run-columns.tsx';
-import { WorkflowActions } from './workflow-actions.tsx';
 
 type ViewName = 'graph' | 'timeline' | 'tasks';
 
@@ -72,25 +67,5 @@ export function RunHead({ run }: { run: Run }) {
         </p>
       )}
     </header>
-  );
-}
-
-/** What an operator can do with a whole run. */
-function RunActions({ run }: { run: Run }) {
-  const can = useCan();
-  const { id, type, title, counts, ended_at } = run;
-  if (!can('operate')) return null;
-  if (type === 'workflow') return <WorkflowActions run={run} />;
-  if (ended_at !== null) return null;
-  const cancel = async (): Promise<void> => {
-    await sendJson('DELETE', `/v1/batches/${id}`);
-    notify('Canceled', title);
-    await refreshAll();
-  };
-  return (
-    <ConfirmButton label="Cancel batch" verb="Cancel batch" look="danger" title={`Cancel ${title}?`} onConfirm={cancel}>
-      Its {counts.remaining.toLocaleString()} unfinished {counts.remaining === 1 ? 'task ends' : 'tasks end'} as
-      canceled.
-    </ConfirmButton>
   );
 }

@@ -1,8 +1,8 @@
 import type { Run } from '@heddle/client';
-import { sendJson } from '../api/tasks.ts';
-import { refreshAll } from '../data/query-client.ts';
+import { changeRuns } from '../api/operations.ts';
+import type { Operation } from '../api/operations.ts';
+import { numbered, reportBulk } from '../data/bulk.ts';
 import { ConfirmButton } from '../ui/dialog.tsx';
-import { notify } from '../ui/toast.tsx';
 
 interface RunSelectionBarProps {
   runs: readonly Run[];
@@ -12,46 +12,40 @@ interface RunSelectionBarProps {
 /** What can be done with the selected runs at once. */
 export function RunSelectionBar({ runs, onDone }: RunSelectionBarProps) {
   const open = runs.filter(({ ended_at }) => ended_at === null);
+  const paused = open.filter(({ state }) => state === 'Paused');
+  const active = open.filter(({ state }) => state !== 'Paused');
+  // A batch can be retried while others of its tasks are open.
   const failed = runs.filter(
-    ({ type, ended_at, counts }) => type === 'workflow' && ended_at !== null && counts.failed + counts.canceled > 0,
+    ({ type, ended_at, counts }) => (type === 'batch' || ended_at !== null) && counts.failed + counts.canceled > 0,
   );
-  const cancel = async (): Promise<void> => {
-    for (const { id, type } of open) {
-      await sendJson('DELETE', type === 'workflow' ? `/v1/workflows/${id}` : `/v1/batches/${id}`);
-    }
-    await finish(`${open.length} ${open.length === 1 ? 'run' : 'runs'} canceled`);
-  };
-  const retry = async (): Promise<void> => {
-    for (const { id } of failed) await sendJson('POST', `/v1/workflows/${id}/retry`);
-    await finish(`${failed.length} ${failed.length === 1 ? 'run' : 'runs'} retried`);
-  };
-  const finish = async (done: string): Promise<void> => {
-    notify(done);
+  const run = async (operation: Operation, done: string, chosen: readonly Run[]): Promise<void> => {
+    const result = await changeRuns(
+      operation,
+      chosen.map(({ id }) => id),
+    );
     onDone();
-    await refreshAll();
+    await reportBulk('run', done, result);
   };
+  const button = (label: string, operation: Operation, done: string, chosen: readonly Run[], effect: string) => (
+    <ConfirmButton
+      label={`${label} ${chosen.length}`}
+      verb={`${label.split(' ')[0]!} runs`}
+      look={operation === 'cancel' ? 'danger' : 'normal'}
+      title={`${label} ${numbered(chosen.length, 'run')}?`}
+      disabled={chosen.length === 0}
+      onConfirm={() => run(operation, done, chosen)}
+    >
+      {effect}
+    </ConfirmButton>
+  );
+  const again = 'What failed, timed out or was canceled runs again, and what comes after it.';
   return (
     <div className="selection-bar" role="region" aria-label="Selected runs">
       <strong>{runs.length.toLocaleString()} selected</strong>
-      <ConfirmButton
-        label="Retry failed"
-        verb="Retry"
-        title={`Retry what failed in ${failed.length} workflows?`}
-        disabled={failed.length === 0}
-        onConfirm={retry}
-      >
-        What failed, timed out or was canceled runs again, and what comes after it.
-      </ConfirmButton>
-      <ConfirmButton
-        label="Cancel"
-        verb="Cancel runs"
-        look="danger"
-        title={`Cancel ${open.length} open runs?`}
-        disabled={open.length === 0}
-        onConfirm={cancel}
-      >
-        Their unfinished tasks end as canceled.
-      </ConfirmButton>
+      {button('Retry', 'retry', 'retried', failed, again)}
+      {button('Pause', 'pause', 'paused', active, 'Nothing of them starts until they are resumed.')}
+      {button('Resume', 'resume', 'resumed', paused, 'Their tasks continue where they were.')}
+      {button('Cancel', 'cancel', 'canceled', open, 'Their unfinished tasks end as canceled.')}
     </div>
   );
 }

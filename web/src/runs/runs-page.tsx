@@ -1,19 +1,21 @@
 import { useState } from 'react';
 import type { Run } from '@heddle/client';
-import { listRuns } from '../api/runs.ts';
+import { getHome, listRuns } from '../api/runs.ts';
 import { useFilters } from '../data/filters.ts';
-import { useLiveList } from '../data/live.ts';
+import { useLive, useLiveList } from '../data/live.ts';
 import { useCan } from '../data/session.ts';
+import { LinkButton } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../ui/filter-bar.tsx';
 import { ListView } from '../ui/list-view.tsx';
 import { Page } from '../ui/page.tsx';
 import { Segments } from '../ui/segments.tsx';
+import { NoRuns } from './no-runs.tsx';
 import { RunNames } from './run-names.tsx';
 import { RUN_COLUMNS } from './run-columns.tsx';
 import { RunSelectionBar } from './run-selection-bar.tsx';
 
-const FILTERS = ['state', 'q', 'kind', 'job', 'metadata', 'since', 'type', 'by'] as const;
+const FILTERS = ['state', 'q', 'kind', 'job', 'metadata', 'since', 'type', 'fingerprint', 'by'] as const;
 
 const STATES: Readonly<Record<string, string>> = {
   '': 'Any state',
@@ -43,6 +45,7 @@ const HOUR_MS = 3_600_000;
 /** Batches and workflows in one list, or grouped by name. */
 export function RunsPage() {
   const [filters, change] = useFilters(FILTERS);
+  const can = useCan();
   const isByName = filters.by === 'name';
   return (
     <Page
@@ -55,6 +58,11 @@ export function RunsPage() {
             chosen={isByName ? 'name' : 'all'}
             onChoose={(by) => change({ by: by === 'all' ? '' : by })}
           />
+          {can('submit') && (
+            <LinkButton href="/submit" look="primary">
+              Submit
+            </LinkButton>
+          )}
         </>
       }
     >
@@ -75,6 +83,7 @@ export function RunsPage() {
               options={SINCE}
               onChange={(since) => change({ since })}
             />
+            <ReasonFilter value={filters.fingerprint} onChange={(fingerprint) => change({ fingerprint })} />
             <TextFilter label="Kind" value={filters.kind} onChange={(kind) => change({ kind })} />
             <TextFilter label="Job" value={filters.job} onChange={(job) => change({ job })} />
             <TextFilter
@@ -89,6 +98,21 @@ export function RunsPage() {
       {isByName ? <RunNames q={filters.q} /> : <AllRuns filters={filters} />}
     </Page>
   );
+}
+
+const REASON_CHARS = 60;
+
+/** Runs by why their tasks fail: one of the groups of Home, or the one in the address. */
+function ReasonFilter({ value, onChange }: { value: string; onChange: (fingerprint: string) => void }) {
+  const { data: home } = useLive(['home'], getHome, { every: 30_000 });
+  const groups = home?.failing ?? [];
+  if (groups.length === 0 && value === '') return null;
+  const options: Record<string, string> = { '': 'Any reason' };
+  for (const { fingerprint, kind, reason } of groups) {
+    options[fingerprint] = `${kind}: ${reason.length > REASON_CHARS ? `${reason.slice(0, REASON_CHARS)}…` : reason}`;
+  }
+  if (value !== '') options[value] ??= 'One reason';
+  return <ChoiceFilter label="Failing" value={value} options={options} onChange={onChange} />;
 }
 
 function AllRuns({ filters }: { filters: Readonly<Record<(typeof FILTERS)[number], string>> }) {
@@ -115,15 +139,7 @@ function AllRuns({ filters }: { filters: Readonly<Record<(typeof FILTERS)[number
         rowId={({ id }) => id}
         href={({ id }) => `/runs/${id}`}
         {...(can('operate') ? { selection: { ids: selected, onChange: setSelected } } : {})}
-        empty={
-          isFiltered ? (
-            <Empty title="No matching runs" />
-          ) : (
-            <Empty title="No runs yet" command="heddle workflow submit FILE --watch">
-              A run is a batch or a workflow of tasks.
-            </Empty>
-          )
-        }
+        empty={isFiltered ? <Empty title="No matching runs" /> : <NoRuns />}
       />
     </>
   );

@@ -1,10 +1,9 @@
 import type { BasicTask } from '@heddle/client';
-import { operateTask } from '../api/client.ts';
-import type { TaskOperation } from '../api/client.ts';
-import { refreshAll } from '../data/query-client.ts';
+import { changeTasks } from '../api/operations.ts';
+import type { Operation } from '../api/operations.ts';
+import { numbered, reportBulk } from '../data/bulk.ts';
 import { ConfirmButton } from '../ui/dialog.tsx';
 import { STATE, stateOf } from '../ui/state.ts';
-import { notify, notifyError } from '../ui/toast.tsx';
 
 interface TaskSelectionBarProps {
   tasks: readonly BasicTask[];
@@ -17,22 +16,22 @@ export function TaskSelectionBar({ tasks, onDone }: TaskSelectionBarProps) {
   const ended = tasks.filter(({ status }) => STATE[stateOf(status)].ended && stateOf(status) !== 'succeeded');
   const paused = open.filter(({ status }) => status === 'Paused');
   const running = open.filter(({ status }) => status !== 'Paused');
-  const run = async (operation: TaskOperation, chosen: readonly BasicTask[]): Promise<void> => {
-    const results = await Promise.allSettled(chosen.map(({ id }) => operateTask(id, operation)));
-    const failed = results.filter((result) => result.status === 'rejected');
-    notify(`${results.length - failed.length} of ${results.length} tasks changed`);
-    if (failed[0] !== undefined) notifyError(`${failed.length} tasks were not changed`, failed[0].reason);
+  const run = async (operation: Operation, done: string, chosen: readonly BasicTask[]): Promise<void> => {
+    const result = await changeTasks(
+      operation,
+      chosen.map(({ id }) => id),
+    );
     onDone();
-    await refreshAll();
+    await reportBulk('task', done, result);
   };
-  const button = (label: string, operation: TaskOperation, chosen: readonly BasicTask[], effect: string) => (
+  const button = (label: string, operation: Operation, done: string, chosen: readonly BasicTask[], effect: string) => (
     <ConfirmButton
       label={`${label} ${chosen.length}`}
-      verb={label}
+      verb={`${label} tasks`}
       look={operation === 'cancel' ? 'danger' : 'normal'}
-      title={`${label} ${chosen.length} ${chosen.length === 1 ? 'task' : 'tasks'}?`}
+      title={`${label} ${numbered(chosen.length, 'task')}?`}
       disabled={chosen.length === 0}
-      onConfirm={() => run(operation, chosen)}
+      onConfirm={() => run(operation, done, chosen)}
     >
       {effect}
     </ConfirmButton>
@@ -40,10 +39,10 @@ export function TaskSelectionBar({ tasks, onDone }: TaskSelectionBarProps) {
   return (
     <div className="selection-bar" role="region" aria-label="Selected tasks">
       <strong>{tasks.length.toLocaleString()} selected</strong>
-      {button('Retry', 'retry', ended, 'Each starts another attempt, with the input it had.')}
-      {button('Pause', 'pause', running, 'They do not start until they are resumed.')}
-      {button('Resume', 'resume', paused, 'They continue where they were.')}
-      {button('Cancel', 'cancel', open, 'What requires their success fails.')}
+      {button('Retry', 'retry', 'retried', ended, 'Each starts another attempt, with the input it had.')}
+      {button('Pause', 'pause', 'paused', running, 'They do not start until they are resumed.')}
+      {button('Resume', 'resume', 'resumed', paused, 'They continue where they were.')}
+      {button('Cancel', 'cancel', 'canceled', open, 'What requires their success fails.')}
     </div>
   );
 }

@@ -22,7 +22,7 @@ export const PLACE_GROUPS: readonly PlaceGroup[] = [
     label: null,
     places: [
       { label: 'Home', href: '/', key: 'h' },
-      { label: 'Runs', href: '/runs', also: ['/tasks', '/view', '/failures'], key: 'r' },
+      { label: 'Runs', href: '/runs', also: ['/submit', '/tasks', '/view', '/failures'], key: 'r' },
       { label: 'Schedules', href: '/schedules', also: ['/jobs'], key: 's' },
     ],
   },

@@ -1,126 +1,114 @@
-import { MODEL_STATES, listModelTargets, listModels } from '../api/models.ts';
 import type { Model } from '@heddle/client';
-import type { ModelQuery, ModelState } from '../api/models.ts';
-import { useCursorList } from '../list/cursor-list.ts';
-import type { CursorList } from '../list/cursor-list.ts';
-import { TargetFilter, TypedFilter } from '../list/filters.tsx';
-import { ListPage, Segments } from '../list/list-page.tsx';
-import { OpeningTable } from '../list/opening-table.tsx';
-import { writeAddress } from '../list/place.ts';
-import { ModelDetails } from './model-details.tsx';
+import { Redirect } from 'wouter';
+import { models } from '../api/models.ts';
+import { useFilters } from '../data/filters.ts';
+import { useLive, useLiveList } from '../data/live.ts';
+import { Empty } from '../ui/empty.tsx';
+import { ChoiceFilter, FilterBar, TextFilter } from '../ui/filter-bar.tsx';
+import { ListView } from '../ui/list-view.tsx';
+import { Page } from '../ui/page.tsx';
+import { Segments } from '../ui/segments.tsx';
+import { VIEWS } from './columns.tsx';
+import type { SurfaceView, ViewName } from './columns.tsx';
+import { NamesContext, useNamesByAddress } from './host-names.ts';
 import { STATE_LABEL } from './model-state.tsx';
-import { NamesContext, useNamesByAddress } from './names-by-address.ts';
-import { VIEWS, VIEW_NAMES } from './views.tsx';
-import type { View, ViewName } from './views.tsx';
 
-interface SurfaceQuery extends ModelQuery {
-  model: ViewName;
-}
+const FILTERS = ['model', 'target', 'state', 'search'] as const;
+const LABELS = Object.fromEntries(Object.entries(VIEWS).map(([name, { label }]) => [name, label])) as Record<
+  ViewName,
+  string
+>;
+const STATES = { '': 'Any state', ...STATE_LABEL };
 
-interface Place {
-  query: SurfaceQuery;
-  open: string | null;
-}
-
-function readPlace(): Place {
-  const search = new URLSearchParams(location.search);
-  const oneOf = <Name extends string, Other>(name: string, names: readonly Name[], other: Other): Name | Other =>
-    names.find((each) => each === search.get(name)) ?? other;
-  const query: SurfaceQuery = {
-    model: oneOf('model', VIEW_NAMES, 'host'),
-    target: search.get('target') ?? '',
-    state: oneOf('state', MODEL_STATES, ''),
-    search: search.get('search') ?? '',
-  };
-  return { query, open: search.get('open') };
-}
-
-function writePlace({ query, open }: Place): void {
-  writeAddress('/surface', { ...query, model: query.model === 'host' ? '' : query.model, open });
-}
-
-/** Lists the models of scans, newest first; a row opens the details of a model. */
+/** What scans found in networks: hosts, services, names, TLS endpoints and certificates. */
 export function SurfacePage() {
-  const list = useCursorList<SurfaceQuery, Model>({ start: readPlace, write: writePlace, read: listModels });
-  const { query, polled, page } = list;
-  const view: View = VIEWS[query.model];
-  const names = useNamesByAddress(query.target, query.model === 'host' || query.model === 'service');
-  // Shows nothing until the rows of the other table have loaded.
-  const rows = list.rows?.some(({ model }) => model !== query.model) === true ? null : list.rows;
+  const [filters, change] = useFilters(FILTERS);
+  const [{ open }] = useFilters(['open']);
+  // Older addresses name the model in the query.
+  if (open !== '') return <Redirect to={`/surface/${encodeURIComponent(open)}`} replace />;
+  const name = filters.model in VIEWS ? (filters.model as ViewName) : 'host';
   return (
-    <ListPage
+    <Page
       title="Surface"
-      beside={
+      lead="What scans of networks found, as the latest runs saw it."
+      actions={
         <Segments
           label="Models"
-          options={VIEWS}
-          chosen={query.model}
-          onChoose={(model) => list.filter({ model, search: '' })}
+          options={LABELS}
+          chosen={name}
+          onChoose={(model) => change({ model: model === 'host' ? '' : model, search: '' })}
         />
       }
-      filters={<SurfaceFilters list={list} searched={view.searched} />}
-      rows={rows}
-      counted={list.current}
-      polled={polled}
-      page={page}
-      onPage={list.turn}
-      empty={<NoModels query={query} page={page} />}
     >
-      {(models, now) => (
-        <NamesContext value={names}>
-          <OpeningTable
-            className={`surface-table surface-${query.model}`}
-            opener={view.opener}
-            columns={view.columns}
-            rows={models}
-            now={now}
-            open={list.open}
-            onOpen={list.show}
-            details={(model) => <ModelDetails model={model} now={now} />}
-          />
-        </NamesContext>
-      )}
-    </ListPage>
+      <SurfaceFilters filters={filters} searched={VIEWS[name].searched} onChange={change} />
+      <SurfaceList key={name} name={name} filters={filters} />
+    </Page>
   );
 }
 
-const STATES = {
-  '': { label: 'All' },
-  ...(Object.fromEntries(MODEL_STATES.map((state) => [state, { label: STATE_LABEL[state] }])) as Record<
-    ModelState,
-    { label: string }
-  >),
-};
+type Filters = ReturnType<typeof useFilters<(typeof FILTERS)[number]>>[0];
 
-/** Filters by state, target and search text. */
-function SurfaceFilters({ list, searched }: { list: CursorList<SurfaceQuery, Model>; searched: string }) {
-  const { query, filter } = list;
+function SurfaceList({ name, filters }: { name: ViewName; filters: Filters }) {
+  const view: SurfaceView = VIEWS[name];
+  const { target, state, search } = filters;
+  const list = useLiveList<Model>(['models', name, target, state, search], (after, signal) =>
+    models.list({ model: name, target, state, search }, after, signal),
+  );
+  const names = useNamesByAddress(target, name === 'host' || name === 'service');
+  const isFiltered = target !== '' || state !== '' || search !== '';
+  // Until the first rows of this sort have arrived, the list keeps those of the other.
+  const rows = list.rows?.every(({ model }) => model === name) === false ? null : list.rows;
   return (
-    <form className="list-filters" role="search" onSubmit={(event) => event.preventDefault()}>
-      <Segments label="States" options={STATES} chosen={query.state} onChoose={(state) => filter({ state })} />
-      <TargetFilter list={listModelTargets} value={query.target} onValue={(target) => filter({ target })} />
-      <TypedFilter
-        key={query.model}
+    <NamesContext value={names}>
+      <ListView
+        label={view.label}
+        list={{ ...list, rows }}
+        columns={view.columns}
+        rowId={({ id }) => id}
+        href={({ id }) => `/surface/${id}`}
+        empty={isFiltered ? <Empty title={`No matching ${view.noun}`} /> : <NoModels />}
+      />
+    </NamesContext>
+  );
+}
+
+interface SurfaceFiltersProps {
+  filters: Filters;
+  searched: string;
+  onChange: (change: Partial<Filters>) => void;
+}
+
+/** Filters by text, state and target. */
+function SurfaceFilters({ filters, searched, onChange }: SurfaceFiltersProps) {
+  const { data: targets = [] } = useLive(['models', 'targets'], models.targets, { every: 10_000 });
+  const names = targets.map(({ target }) => target);
+  if (filters.target !== '' && !names.includes(filters.target)) names.push(filters.target);
+  const options = { '': 'Any target', ...Object.fromEntries(names.map((name) => [name, name])) };
+  return (
+    <FilterBar>
+      <TextFilter
         label="Search"
         placeholder={searched}
-        value={query.search}
-        onValue={(search) => filter({ search })}
+        value={filters.search}
+        onChange={(search) => onChange({ search })}
+        main
       />
-    </form>
+      <ChoiceFilter label="State" value={filters.state} options={STATES} onChange={(state) => onChange({ state })} />
+      <ChoiceFilter
+        label="Target"
+        value={filters.target}
+        options={options}
+        onChange={(target) => onChange({ target })}
+      />
+    </FilterBar>
   );
 }
 
-function NoModels({ query, page }: { query: SurfaceQuery; page: number }) {
-  if (page > 0) return <p className="notice">No older models.</p>;
-  const { target, state, search } = query;
-  if (target !== '' || state !== '' || search !== '') return <p className="notice">No matching models.</p>;
+function NoModels() {
   return (
-    <div className="notice">
-      <p>No models yet.</p>
-      <p className="quiet">
-        Workflows with a <code>TcpSynGenerator</code>, a <code>DnsScanGenerator</code> or a{' '}
-        <code>TlsScanGenerator</code> bring hosts, services, names and certificates here.
-      </p>
-    </div>
+    <Empty title="Nothing found yet" command="heddle workflow submit FILE --watch">
+      Workflows with a <code>TcpSynGenerator</code>, a <code>DnsScanGenerator</code> or a <code>TlsScanGenerator</code>{' '}
+      bring hosts, services, names and certificates here.
+    </Empty>
   );
 }

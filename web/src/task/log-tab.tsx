@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Task } from '@heddle/client';
 import { useFilters } from '../data/filters.ts';
 import { Button } from '../ui/button.tsx';
+import { downloadText } from '../ui/download.ts';
 import { Empty } from '../ui/empty.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../ui/filter-bar.tsx';
 import { ProblemBox } from '../ui/problem.tsx';
@@ -154,13 +155,7 @@ function LogBox({ lines, find, isFollowing, onScrolledUp }: LogBoxProps) {
 
 function download(task: Task, attempt: number): void {
   readWholeLog(task.id, attempt).then(
-    (text) => {
-      const link = document.createElement('a');
-      link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-      link.download = `${task.name.replace(/[^\w.-]+/g, '_')}-${attempt}.log`;
-      link.click();
-      URL.revokeObjectURL(link.href);
-    },
+    (text) => downloadText(`${task.name}-${attempt}.log`, text, 'text/plain'),
     (error: unknown) => notifyError('The log cannot be downloaded', error),
   );
 }

@@ -8,6 +8,7 @@ import { STATE, stateOf } from '../ui/state.ts';
 import { Ago, Took } from '../ui/time.tsx';
 import { formatDuration } from '../times.ts';
 import { Explain } from './explain.tsx';
+import { HeldUp } from './held-up.tsx';
 import { LogTail } from './log-tail.tsx';
 
 /** Why it failed or does not run, what it prints, and its plain fields. */
@@ -20,7 +21,10 @@ export function SummaryTab({ task }: { task: Task }) {
           <p>{task.failure_reason}</p>
         </div>
       )}
-      {(!STATE[state].ended || STATE[state].bad) && <Explain id={task.id} status={task.status} />}
+      {(!STATE[state].ended || (STATE[state].bad && task.failure_reason === null)) && (
+        <Explain id={task.id} status={task.status} />
+      )}
+      <HeldUp task={task} />
       <MergedLink kind={task.kind} input={task.metadata} />
       <LogTail task={task} />
       <Section title="Details">

@@ -6,8 +6,11 @@ import { refreshAll } from '../data/query-client.ts';
 import { useCan } from '../data/session.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmButton } from '../ui/dialog.tsx';
+import { Menu } from '../ui/menu.tsx';
 import { STATE, stateOf } from '../ui/state.ts';
 import { notify, notifyError } from '../ui/toast.tsx';
+import { RetryDialog } from './retry-dialog.tsx';
+import type { RetryWay } from './retry-dialog.tsx';
 
 const DONE: Record<TaskOperation, string> = {
   cancel: 'Canceled',
@@ -32,14 +35,8 @@ export function TaskActions({ task }: { task: Task }) {
       .catch((error: unknown) => notifyError('Nothing was changed', error))
       .finally(() => setBusy(false));
   };
-  if (!can('operate') || state === 'succeeded') return null;
-  if (STATE[state].ended) {
-    return (
-      <Button disabled={busy} onClick={() => start('retry')}>
-        Retry
-      </Button>
-    );
-  }
+  if (!can('operate')) return null;
+  if (STATE[state].ended) return <RetryActions task={task} busy={busy} onRetry={() => start('retry')} />;
   return (
     <>
       <Button disabled={busy} onClick={() => start(state === 'paused' ? 'resume' : 'pause')}>
@@ -54,6 +51,37 @@ export function TaskActions({ task }: { task: Task }) {
       >
         What requires its success fails. You can retry it later.
       </ConfirmButton>
+    </>
+  );
+}
+
+/** The ways to run an ended task again. */
+function RetryActions({ task, busy, onRetry }: { task: Task; busy: boolean; onRetry: () => void }) {
+  const can = useCan();
+  const [way, setWay] = useState<RetryWay | null>(null);
+  const mayChangeInput = task.kind !== 'Command' || can('command');
+  const isSucceeded = stateOf(task.status) === 'succeeded';
+  return (
+    <>
+      {!isSucceeded && (
+        <Button disabled={busy} onClick={onRetry}>
+          Retry
+        </Button>
+      )}
+      {isSucceeded ? (
+        <Button onClick={() => setWay('after')}>Retry from here…</Button>
+      ) : (
+        <Menu
+          label="Retry with…"
+          items={[
+            ...(mayChangeInput ? [{ label: 'Changed input…', onSelect: () => setWay('input') }] : []),
+            { label: 'Everything after it…', onSelect: () => setWay('after') },
+          ]}
+        />
+      )}
+      {way !== null && (
+        <RetryDialog key={way} task={task} way={way} mayChangeInput={mayChangeInput} onClose={() => setWay(null)} />
+      )}
     </>
   );
 }

@@ -51,16 +51,22 @@ export function ConfirmButton({ label, title, verb, look = 'normal', disabled, o
       <Button look={look} disabled={disabled} onClick={() => setOpen(true)}>
         {label}
       </Button>
-      <ConfirmDialog open={open} onOpenChange={setOpen} {...{ title, verb, look, onConfirm }}>
+      <FormDialog open={open} onOpenChange={setOpen} {...{ title, verb, look, onConfirm }}>
         {children}
-      </ConfirmDialog>
+      </FormDialog>
     </>
   );
 }
 
-type ConfirmDialogProps = Omit<ConfirmProps, 'label' | 'disabled'> & Pick<DialogProps, 'open' | 'onOpenChange'>;
+interface FormDialogProps
+  extends Omit<ConfirmProps, 'label' | 'children'>, Pick<DialogProps, 'open' | 'onOpenChange' | 'size'> {
+  /** What is filled in; given why the last try failed, if it says so itself. */
+  children: ReactNode | ((error: unknown) => ReactNode);
+}
 
-function ConfirmDialog({ open, onOpenChange, title, verb, look, onConfirm, children }: ConfirmDialogProps) {
+/** A dialog with something to fill in or to confirm; it stays open until it is done, and shows why it failed. */
+export function FormDialog(props: FormDialogProps) {
+  const { open, onOpenChange, title, verb, look, size = 'normal', disabled = false, onConfirm, children } = props;
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const change = (next: boolean): void => {
@@ -80,12 +86,16 @@ function ConfirmDialog({ open, onOpenChange, title, verb, look, onConfirm, child
     }
   };
   return (
-    <Dialog open={open} onOpenChange={change} title={title}>
-      <div className="dialog-body">{children}</div>
+    <Dialog open={open} onOpenChange={change} title={title} size={size}>
+      <div className="dialog-body">{typeof children === 'function' ? children(error) : children}</div>
       {error !== null && <ProblemBox error={error} />}
       <div className="dialog-actions">
         <Button onClick={() => change(false)}>Cancel</Button>
-        <Button look={look === 'danger' ? 'danger' : 'primary'} disabled={busy} onClick={() => void confirm()}>
+        <Button
+          look={look === 'danger' ? 'danger' : 'primary'}
+          disabled={busy || disabled}
+          onClick={() => void confirm()}
+        >
           {verb}
         </Button>
       </div>

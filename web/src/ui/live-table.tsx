@@ -10,6 +10,7 @@ interface LiveTableProps<Row> {
   columns: readonly Column<Row>[];
   rowId: (row: Row) => string;
   openId?: string;
+  href?: (row: Row) => string;
   empty: ReactNode;
 }
 

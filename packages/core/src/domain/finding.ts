@@ -113,3 +113,9 @@ export interface TriageChange {
   comment: string | null;
   by: string | null;
 }
+
+export interface TriageOutcome {
+  id: string;
+  /** False if it had this state and comment already. */
+  changed: boolean;
+}

@@ -87,9 +87,11 @@ export interface JobRun {
   counts: Partial<Record<TaskState, number>> | null;
 }
 
-/** Job in a list, with the latest entry of its history. */
+/** Job in a list, with the latest entries of its history. */
 export interface ListedJob extends Job {
   last_run: JobRun | null;
+  /** Latest first, as many as were asked for. */
+  recent_runs: readonly JobRun[];
 }
 
 /** Age after which a due occurrence counts as missed, ms. */

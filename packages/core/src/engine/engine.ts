@@ -26,6 +26,7 @@ import { announceEnds } from './notices/announce-ends.ts';
 import { Observer } from './observe.ts';
 import { Offers } from './offers.ts';
 import * as operate from './operate.ts';
+import { operateRuns } from './operate-runs.ts';
 import * as outbox from './outbox.ts';
 import type { Engine } from './port.ts';
 import { leave, present } from './presence.ts';
@@ -114,6 +115,7 @@ function verbsOf(context: EngineContext): Engine {
     pauseWorkflow: (id) => advance.setPaused(context, id, true),
     resumeWorkflow: (id) => advance.setPaused(context, id, false),
     retryWorkflow: (id) => advance.retryWorkflow(context, id),
+    operateRuns: (ids, operation) => operateRuns(context, ids, operation),
     pause: (ids) => operate.pause(context, ids),
     resume: (ids) => operate.resume(context, ids),
     retry: (ids, options) => retry(context, ids, options),

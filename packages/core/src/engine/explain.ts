@@ -3,12 +3,13 @@ import type { TaskAttempt } from '@heddle/base/vocabulary/attempt';
 import type { TaskDetail } from '@heddle/base/vocabulary/task';
 import { isTerminal, taskStateOf } from '@heddle/base/vocabulary/task-state';
 import { findAttempts } from '../store/attempts.ts';
+import { DEPENDENTS_COUNTED, findDependents } from '../store/dependents.ts';
 import * as obstacles from '../store/obstacles.ts';
 import { databaseNow } from '../store/task-reads.ts';
 import { containerStateOf } from '../store/tree-reads.ts';
 import type { EngineContext } from './context.ts';
 import { expansionOf } from './explain-expansion.ts';
-import type { Expansion, Explanation, Obstacle } from './explanation.ts';
+import type { Dependents, Expansion, Explanation, Obstacle } from './explanation.ts';
 import { kindsForWorkers } from './known-kinds.ts';
 import { getTask } from './read.ts';
 import { runnerObstacle } from './runners/explain.ts';
@@ -29,6 +30,7 @@ export async function explain(context: EngineContext, id: string): Promise<Expla
     task,
     summary: running === null ? summaryOf(task, found) : runningSentence(task, running),
     obstacles: found,
+    dependents: await dependentsOf(context, task),
     expansion,
     ended_attempts: await endedAttempts(context, task),
   };
@@ -72,6 +74,17 @@ async function obstaclesOf(context: EngineContext, task: TaskDetail, expansion: 
   const nobody = await nobodyClaims(context, task, now);
   if (nobody !== null) return [nobody];
   return [{ type: 'queued', ahead: await obstacles.countAhead(database, task.id) }];
+}
+
+async function dependentsOf({ database }: EngineContext, { id, archived }: TaskDetail): Promise<Dependents> {
+  const rows = await findDependents(database, id, archived);
+  const { total = 0, held_up = 0 } = rows[0] ?? {};
+  return {
+    total: Math.min(total, DEPENDENTS_COUNTED),
+    total_capped: total > DEPENDENTS_COUNTED,
+    held_up,
+    tasks: rows.map((row) => ({ id: row.id, name: row.name, state: taskStateOf(row.state) })),
+  };
 }
 
 async function endedAttempts({ database }: EngineContext, { id, attempt }: TaskDetail): Promise<TaskAttempt[]> {

@@ -71,11 +71,23 @@ export interface Expansion {
   dead_letters: { id: string | null; reason: string }[];
 }
 
+/** What comes after a task: in a batch all that depends on it, in a workflow all that follows in the sequences around it. */
+export interface Dependents {
+  /** Counted up to 1,000. */
+  total: number;
+  total_capped: boolean;
+  /** Those of the counted ones that have not ended, or failed because of what is before them. */
+  held_up: number;
+  /** The first 20: those next to it first. */
+  tasks: { id: TaskId; name: string; state: TaskState }[];
+}
+
 export interface Explanation {
   task: Task;
   /** Summary in one sentence. */
   summary: string;
   obstacles: Obstacle[];
+  dependents: Dependents;
   /** Null for a task that creates no nodes. */
   expansion: Expansion | null;
   /** Its attempts that ended, newest first: the last 5. */

@@ -18,6 +18,8 @@ import type {
   ProgressResult,
   Report,
   RetryOptions,
+  RunOperation,
+  RunOutcome,
   TaskUpdate,
   TransitionOutcome,
 } from './transition-port.ts';
@@ -286,6 +288,8 @@ export interface Engine {
    * @throws HeddleError CONFLICT while tasks of a tree have not ended
    */
   retryWorkflow(id: WorkflowId): Promise<number | null>;
+  /** Changes runs (batches and workflows), each as a whole; one that cannot change does not affect the others. */
+  operateRuns(ids: readonly WorkflowId[], operation: RunOperation): Promise<RunOutcome[]>;
   pause(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
   resume(ids: readonly TaskId[]): Promise<TransitionOutcome[]>;
   /**

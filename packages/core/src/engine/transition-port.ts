@@ -49,6 +49,16 @@ export interface TransitionOutcome {
   reason?: string;
 }
 
+export type RunOperation = 'cancel' | 'pause' | 'resume' | 'retry';
+
+export interface RunOutcome {
+  id: WorkflowId;
+  /** How many of its tasks changed. */
+  tasks: number;
+  /** Why none did; null if any did. */
+  reason: string | null;
+}
+
 export interface RetryOptions {
   /** Reopens everything after the tasks, too, and accepts tasks that succeeded. */
   after?: boolean;

@@ -10,7 +10,7 @@ import type { Queryable, Statement } from './database.ts';
 import { FilteredList } from './filtered-list.ts';
 import { TargetRuns } from './target-runs.ts';
 
-export const FINDING_COLUMNS = `f.id, t.name as target, encode(f.fingerprint, 'hex') as fingerprint, f.rule_id,
+const FINDING_COLUMNS = `f.id, t.name as target, encode(f.fingerprint, 'hex') as fingerprint, f.rule_id,
   f.description, f.tags, f.path, f.redacted, f.place, f.occurrences, f.state, f.runs, f.first_seen, f.last_seen, f.gone_at,
   f.triage, f.triaged_by, f.triaged_at, f.triage_comment`;
 
@@ -52,7 +52,7 @@ const list = new FilteredList({
   },
 });
 
-export interface FindingRecord {
+interface FindingRecord {
   id: string;
   target: string;
   fingerprint: string;
@@ -74,7 +74,7 @@ export interface FindingRecord {
   triage_comment: string | null;
 }
 
-export function findingOf(row: FindingRecord): TrackedFinding {
+function findingOf(row: FindingRecord): TrackedFinding {
   const { place, triage, triaged_by, triaged_at, triage_comment, ...columns } = row;
   return {
     ...columns,

@@ -1,6 +1,5 @@
-import type { ReportedFinding, TrackedFinding, TriageChange } from '../domain/finding.ts';
+import type { ReportedFinding, TriageChange, TriageOutcome } from '../domain/finding.ts';
 import type { Queryable, Statement } from './database.ts';
-import { FINDING_COLUMNS, findingOf, type FindingRecord } from './finding-reads.ts';
 import { nextAfter, type Marked } from './target-runs.ts';
 
 /**
@@ -81,13 +80,22 @@ const FINISH: Statement = {
     from counts c where r.id = $1`,
 };
 
+/** Locks the targets first, as merges do. */
 const TRIAGE: Statement = {
   name: 'findings.triage',
-  text: `with changed as (
-      update recon.findings set triage = $2, triage_comment = $3, triaged_by = $4,
+  text: `with own as materialized (
+      select t.id from recon.scan_target t
+      where t.id in (select target_id from recon.findings where id = any($1::uuid[])) order by t.id for no key update of t
+    ), found as materialized (
+      select f.id, (f.triage, f.triage_comment) is distinct from ($2::text, $3::text) as changed
+      from recon.findings f where f.id = any($1::uuid[]) and f.target_id in (select id from own)
+      order by f.id for update of f
+    ), written as (
+      update recon.findings f set triage = $2, triage_comment = $3, triaged_by = $4,
         triaged_at = coalesce($5::timestamptz, clock_timestamp())
-      where id = $1 returning *)
-    select ${FINDING_COLUMNS} from changed f join recon.scan_target t on t.id = f.target_id`,
+      from found where f.id = found.id and found.changed
+    )
+    select id, changed from found`,
 };
 
 /** Maximum number of rules in a run's counts; findings of further rules are stored, too. */
@@ -132,13 +140,12 @@ export async function finishRun(
   await queryable.query(FINISH, [runId, complete, now, RULES_MAX]);
 }
 
-/** Returns null if there is no such finding. */
-export async function triageFinding(
+/** Triages those of the findings that exist. */
+export function triageFindings(
   queryable: Queryable,
-  id: string,
+  ids: readonly string[],
   { state, comment, by }: TriageChange,
   now: string | null,
-): Promise<TrackedFinding | null> {
-  const [row] = await queryable.query<FindingRecord>(TRIAGE, [id, state, comment, by, now]);
-  return row === undefined ? null : findingOf(row);
+): Promise<TriageOutcome[]> {
+  return queryable.query<TriageOutcome>(TRIAGE, [[...ids], state, comment, by, now]);
 }

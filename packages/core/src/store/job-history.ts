@@ -105,7 +105,8 @@ const BETWEEN: Statement = {
 const LAST: Statement = {
   name: 'job_history.last',
   text: `select ${COLUMNS} from unnest($1::uuid[]) j(of_job) cross join lateral (
-      select * from recon.job_history h where h.job_id = j.of_job order by h.scheduled_for desc, h.id desc limit 1) h`,
+      select * from recon.job_history h where h.job_id = j.of_job order by h.scheduled_for desc, h.id desc limit $2) h
+    order by h.scheduled_for desc, h.id desc`,
 };
 
 const TRIGGER_ROUTE = 'POST /v1/jobs/{job}/trigger';
@@ -255,9 +256,9 @@ export function listRuns(
   return queryable.query<JobRun>(LIST, [jobId, page.state, page.limit, page.offset]);
 }
 
-/** Returns the latest entry of each of these jobs that has one. */
-export function lastRuns(queryable: Queryable, jobIds: readonly string[]): Promise<JobRun[]> {
-  return queryable.query<JobRun>(LAST, [[...jobIds]]);
+/** Returns the latest entries of each of these jobs, latest first. */
+export function lastRuns(queryable: Queryable, jobIds: readonly string[], count: number): Promise<JobRun[]> {
+  return queryable.query<JobRun>(LAST, [[...jobIds], count]);
 }
 
 /** Returns the manual run of a job with this idempotency key. */

@@ -18,6 +18,8 @@ const EXAMINED_RUNS_MAX = 5000;
 const EXAMINED_TASKS_MAX = 100_000;
 /** Runs of a job that are listed, its latest. */
 const RUNS_OF_JOB_MAX = 10_000;
+/** Failures of one kind and reason that are followed to their runs, the latest. */
+const FAILURES_MAX = 10_000;
 
 /** How long after its id was made a run may be stored, for a search by time to find it. */
 const STORED_WITHIN_MS = 86_400_000;
@@ -34,6 +36,8 @@ export interface RunFilter {
   type?: RunType | undefined;
   kind_id?: number | undefined;
   job?: { id: string | null; name: string } | undefined;
+  /** As stored: runs with tasks that failed alike. */
+  fingerprint?: string | undefined;
   /** JSON that the metadata of one of its tasks contains. */
   metadata?: string | undefined;
   /** Created at or after, and before; milliseconds since the epoch. */
@@ -97,11 +101,12 @@ function stateConditions(state: RunFilter['state']): Condition[] {
 }
 
 function conditionsOf(filter: RunFilter): Condition[] {
-  const { name, q, type, kind_id, job, metadata, since, until } = filter;
+  const { name, q, type, kind_id, job, fingerprint, metadata, since, until } = filter;
   const given = stateConditions(filter.state);
   if (name !== undefined) given.push({ key: 'n', text: (p) => `w.name = ${p}`, values: [name] });
   given.push(...timeConditions(since, until));
   if (job !== undefined) given.push(...jobConditions(job));
+  if (fingerprint !== undefined) given.push({ key: 'f', text: failedAlike, values: [fingerprint] });
   // Workflows have an index of their own.
   if (type === 'workflow') given.push({ key: 'wf', text: () => 'w.is_tree' });
   if (type === 'batch') given.push({ key: 'b', text: () => 'not w.is_tree', examines: true });
@@ -158,6 +163,11 @@ function jobConditions({ id, name }: NonNullable<RunFilter['job']>): Condition[]
   if (id !== null) return [{ key: 'j', text: (p) => runs(p), values: [id] }];
   return [{ key: 'jn', text: (p) => runs(`(select j.id from recon.jobs j where j.name = ${p})`), values: [name] }];
 }
+
+/** An array, so that the failures are read once, by their index. */
+const failedAlike = (fingerprint: string): string => `w.id = any(array(select f.workflow_id from (
+    select workflow_id from failure where fingerprint = ${fingerprint}::bigint
+    order by ended_at desc, task_id desc limit ${FAILURES_MAX}) f group by f.workflow_id))`;
 
 const NEWEST_OF_NAME: Condition = {
   key: 'new',

@@ -34,6 +34,7 @@ import { jobRoutes } from './routes/jobs.ts';
 import { oidcRoutes } from './routes/oidc.ts';
 import { jobTimeRoutes } from './routes/job-times.ts';
 import { kindRoutes } from './routes/kinds.ts';
+import { schemaRoutes } from './routes/schemas.ts';
 import { pageRoutes, readPage } from './routes/page.ts';
 import { runnerAgentRoutes } from './routes/runner-agents.ts';
 import { placeRoutes } from './routes/places.ts';
@@ -167,6 +168,7 @@ function addRoutes(app: App, context: RouteContext): void {
   workDataRoutes(app, context);
   workArtifactRoutes(app, context);
   kindRoutes(app, context);
+  schemaRoutes(app);
   jobRoutes(app, context);
   jobTimeRoutes(app, context);
   findingRoutes(app, context);

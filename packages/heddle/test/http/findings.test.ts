@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
+import { HeddleClient } from '@heddle/client';
 import type { Findings, ScanBooks } from '@heddle/core/engine/findings/port';
 import { newId } from '@heddle/base/random';
 import { findingsOf, reported, runOf } from '@heddle/test-support/engine/findings/reported';
@@ -116,4 +117,53 @@ test('rejects invalid filters by name', async () => {
     const { details } = await get<Problem>(`/v1/findings?${query}`, 400);
     assert.ok(details[0]!.startsWith(query.split('=')[0]!), details[0]);
   }
+});
+
+test('triages many findings in one call, and says why the others did not change', async () => {
+  const client = new HeddleClient({ baseUrl: await server.app.listen({ host: '127.0.0.1', port: 0 }) });
+  await runOf(findings, 'many/one', [reported(31), reported(32)]);
+  await runOf(findings, 'many/two', [reported(33), reported(34)]);
+  const ids = [
+    ...(await client.findings.list({ target: 'many/one' })),
+    ...(await client.findings.list({ target: 'many/two' })),
+  ].map(({ id }) => id);
+  const unknown = newId();
+  const change = { triage: 'ignored', comment: 'made up' } as const;
+  const first = await client.findings.changeMany([ids[0]!, ids[0]!.toUpperCase(), ids[2]!, unknown], change);
+  assert.deepEqual(first, { changed: [ids[0], ids[2]], unchanged: [{ id: unknown, reason: 'No such finding' }] });
+  const again = await client.findings.changeMany(ids, change);
+  assert.deepEqual(again.changed, [ids[1], ids[3]]);
+  assert.deepEqual(
+    again.unchanged.map(({ reason }) => reason),
+    ['It is ignored already, with this comment', 'It is ignored already, with this comment'],
+  );
+  const { triage } = await client.findings.get(ids[3]!);
+  assert.deepEqual([triage.state, triage.comment], ['ignored', 'made up']);
+  const other = await client.findings.changeMany(ids.slice(0, 1), { triage: 'ignored', comment: 'for another reason' });
+  assert.deepEqual(other.changed, ids.slice(0, 1));
+  await assert.rejects(client.findings.changeMany([], { triage: 'open' }), /ids/);
+  await assert.rejects(
+    client.findings.changeMany(
+      Array.from({ length: 1001 }, () => newId()),
+      { triage: 'open' },
+    ),
+    /ids/,
+  );
+});
+
+test('triage and merges of the same findings at once block neither', async () => {
+  const reports = Array.from({ length: 200 }, (_, n) => reported(1000 + n));
+  await runOf(findings, 'busy', reports);
+  const ids = (await findings.list({ target: 'busy' }, { after: null, limit: 200 })).map(({ id }) => id);
+  const triage = (state: 'ignored' | 'open') => findings.triage(ids, { state, comment: null, by: null });
+  for (let round = 0; round < 5; round += 1) {
+    await Promise.all([
+      triage('ignored'),
+      runOf(findings, 'busy', reports.toReversed()),
+      triage('open'),
+      runOf(findings, 'busy', reports),
+    ]);
+  }
+  const outcomes = await triage('ignored');
+  assert.equal(outcomes.length, 200);
 });

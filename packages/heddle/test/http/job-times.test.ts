@@ -156,3 +156,41 @@ describe('the calendar', () => {
     await assert.rejects(client.jobs.calendar({ since: '2020-01-01', until: '2026-02-01' }), refused(400, /400 days/));
   });
 });
+
+describe('a schedule that no job has yet', () => {
+  test('shows its next occurrences, in its time zone', async () => {
+    const next = await client.jobs.preview('30 2 28 3 *', { time_zone: 'Europe/Berlin', count: 2 });
+    assert.deepEqual(next, [
+      { at: '2027-03-28T01:00:00.000Z', local: '2027-03-28T03:00:00+02:00' },
+      { at: '2028-03-28T00:30:00.000Z', local: '2028-03-28T02:30:00+02:00' },
+    ]);
+    assert.equal((await client.jobs.preview('@hourly')).length, 5);
+  });
+
+  test('is refused with the member that is wrong', async () => {
+    await assert.rejects(client.jobs.preview('61 * * * *'), refused(400, /cron: .*61/));
+    await assert.rejects(client.jobs.preview('0 0 30 2 *'), refused(400, /cron: names a day that never occurs/));
+    await assert.rejects(client.jobs.preview('@daily', { time_zone: '+02:00' }), refused(400, /time_zone: /));
+  });
+});
+
+test('a list of jobs has as many of their last runs as asked for', async () => {
+  const { id } = await client.jobs.create(newJob('recent', { overlap: 'allow' }));
+  await client.jobs.create(newJob('recent-without-runs'));
+  for (let run = 0; run < 3; run += 1) {
+    await client.jobs.trigger(id);
+    await clock.advance(1000);
+  }
+  const recent = async (count?: number) => {
+    const jobs = await client.jobs.list(count === undefined ? {} : { recent_runs: count });
+    return jobs.filter(({ name }) => name.startsWith('recent')).map(({ recent_runs }) => recent_runs);
+  };
+  assert.deepEqual(await recent(), [[], []]);
+  const [runs] = await recent(2);
+  assert.deepEqual(runs, (await client.jobs.history(id)).slice(0, 2));
+  assert.deepEqual(
+    (await recent(20)).map(({ length }) => length),
+    [3, 0],
+  );
+  await assert.rejects(client.jobs.list({ recent_runs: 21 }), /recent_runs/);
+});

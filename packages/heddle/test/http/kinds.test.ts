@@ -81,6 +81,11 @@ describe('kinds', () => {
     assert.deepEqual((await client.kinds.get('kinds.elsewhere')).input_schema, elsewhere.input_schema);
     const command = (await client.kinds.get('Command')).input_schema as { properties: Record<string, unknown> };
     assert.deepEqual(command.properties['network'], { type: 'boolean' });
+    const { argv, env, files, success_exit_codes } = command.properties as Record<string, Record<string, unknown>>;
+    assert.deepEqual(argv!['items'], { type: 'string', minLength: 1, maxLength: 100_000 });
+    assert.deepEqual(env!['additionalProperties'], { type: 'string' });
+    assert.equal((files!['additionalProperties'] as { anyOf: unknown[] }).anyOf.length, 2);
+    assert.deepEqual(success_exit_codes!['items'], { type: 'integer', minimum: 0, maximum: 255 });
     assert.deepEqual((await client.kinds.get('Conditional')).input_schema, null);
   });
 

@@ -104,6 +104,7 @@ const noJobs: Jobs = {
   resume: () => Promise.resolve(null),
   trigger: () => Promise.resolve(null),
   upcoming: () => Promise.resolve(null),
+  preview: () => Promise.resolve([]),
   backfill: () => Promise.resolve(null),
   calendar: () => Promise.resolve({ entries: [], left_out: 0 }),
   history: () => Promise.resolve(null),
@@ -120,7 +121,7 @@ const noKinds: ServerDependencies['kinds'] = {
 const noFindings: ServerDependencies['findings'] = {
   list: () => Promise.resolve([]),
   get: () => Promise.resolve(null),
-  triage: () => Promise.resolve(null),
+  triage: () => Promise.resolve([]),
   targets: () => Promise.resolve([]),
 };
 

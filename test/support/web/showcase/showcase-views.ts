@@ -36,6 +36,7 @@ export function viewsOf({ failedBatch, failedTask, workflow, wideBatch }: ShownI
     { name: 'surface', path: '/surface' },
     { name: 'audit', path: '/audit' },
     { name: 'settings', path: '/settings' },
+    ...changesOf(failedBatch, failedTask),
     { name: 'design', path: '/design' },
     { name: 'unknown-address', path: '/nothing/here' },
     {
@@ -47,6 +48,74 @@ export function viewsOf({ failedBatch, failedTask, workflow, wideBatch }: ShownI
         await page.getByRole('option').first().waitFor();
       },
     },
+  ];
+}
+
+/** What changes something: forms, dialogs, and the editor in its states. */
+function changesOf(failedBatch: string, failedTask: string): View[] {
+  const opened = (page: Page, button: string): Promise<void> =>
+    page.getByRole('button', { name: button, exact: true }).first().click();
+  const editor = (page: Page): Promise<void> => page.locator('.cm-content').waitFor();
+  return [
+    { name: 'submit', path: '/submit', arrange: editor },
+    {
+      name: 'submit-workflow',
+      path: '/submit?as=workflow',
+      arrange: async (page) => {
+        await editor(page);
+        const root = {
+          mode: 'sequential',
+          children: [{ id: 'fetch', kind: 'Command', input: { run: 3, shel: 'sh' } }],
+        };
+        await page.locator('.cm-content').fill(JSON.stringify({ name: 'nightly', root }, null, 2));
+        await page
+          .getByText(/shel: is not a known member/)
+          .first()
+          .waitFor();
+        await page.getByRole('button', { name: /^Line/ }).first().click();
+        await page.keyboard.press('Control+Space');
+      },
+    },
+    {
+      name: 'retry-with-input',
+      path: `/tasks/${failedTask}`,
+      arrange: async (page) => {
+        await opened(page, 'Retry with…');
+        await page.getByRole('menuitem', { name: 'Changed input…' }).click();
+        await editor(page);
+      },
+    },
+    {
+      name: 'retry-from-here',
+      path: `/tasks/${failedTask}`,
+      arrange: async (page) => {
+        await opened(page, 'Retry with…');
+        await page.getByRole('menuitem', { name: 'Everything after it…' }).click();
+        await page
+          .getByText(/after it/)
+          .last()
+          .waitFor();
+      },
+    },
+    {
+      name: 'run-again',
+      path: `/runs/${failedBatch}?view=tasks`,
+      arrange: async (page) => {
+        await opened(page, 'Run again…');
+        await opened(page, 'With changed input');
+        await editor(page);
+      },
+    },
+    {
+      name: 'definition',
+      path: `/runs/${failedBatch}?view=tasks`,
+      arrange: async (page) => {
+        await opened(page, 'Definition');
+        await page.getByTestId('definition').waitFor();
+      },
+    },
+    { name: 'new-token', path: '/settings', arrange: (page) => opened(page, 'Create token…') },
+    { name: 'new-secret', path: '/settings', arrange: (page) => opened(page, 'Create secret…') },
   ];
 }
 

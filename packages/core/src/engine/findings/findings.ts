@@ -1,6 +1,6 @@
 import type { ReportedFinding } from '../../domain/finding.ts';
 import { findFinding, findingRuns, listFindings } from '../../store/finding-reads.ts';
-import { coverRun, finishRun, markGone, mergeFindings, triageFinding } from '../../store/findings.ts';
+import { coverRun, finishRun, markGone, mergeFindings, triageFindings } from '../../store/findings.ts';
 import { deleteOldChunks, findChunk, putChunk } from '../../store/scan-chunks.ts';
 import { countTasksBefore } from '../../store/tasks-before.ts';
 import { BOOK_ROWS, RunRepository, type BooksOptions } from '../run-repository.ts';
@@ -22,7 +22,7 @@ export function createFindings(options: FindingsOptions): Findings & ScanBooks {
   return {
     list: (filter, { after, limit }) => listFindings(database, filter, after, limit),
     get: (id) => findFinding(database, id),
-    triage: (id, change) => triageFinding(database, id, change, now()),
+    triage: (ids, change) => triageFindings(database, ids, change, now()),
     targets: (page) => findingRuns.targets(database, page),
     retain: async (limit) => {
       await findingRuns.deleteOld(database, keepMs, limit, now());

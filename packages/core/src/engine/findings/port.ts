@@ -5,6 +5,7 @@ import type {
   ScanTarget,
   TrackedFinding,
   TriageChange,
+  TriageOutcome,
 } from '../../domain/finding.ts';
 import type { TaskId } from '@heddle/base/ids';
 import type { TaskState } from '@heddle/base/vocabulary/task-state';
@@ -43,8 +44,8 @@ export interface Findings {
   /** Returns findings, newest first, after the one with the id `after`. */
   list(filter: FindingFilter, page: { after: string | null; limit: number }): Promise<TrackedFinding[]>;
   get(id: string): Promise<TrackedFinding | null>;
-  /** Returns null if there is no such finding. */
-  triage(id: string, change: TriageChange): Promise<TrackedFinding | null>;
+  /** Triages findings in one statement; the result leaves out those that do not exist. */
+  triage(ids: readonly string[], change: TriageChange): Promise<TriageOutcome[]>;
   /** Sorted by name. */
   targets(page: { offset: number; limit: number }): Promise<ScanTarget[]>;
   /** Deletes expired gone findings, old runs and old chunks; at most `limit` of each. */

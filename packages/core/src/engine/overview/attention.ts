@@ -138,8 +138,8 @@ function deadDeliveryItem({ origin, n, since, error, task_id }: troubles.OriginR
   return {
     type: 'webhook_dead',
     severity: 'error',
-    title: `${deliveries} to ${origin} ${n === 1 ? 'was' : 'were'} given up${becauseOf(error)}.`,
-    remedy: 'Fix the target, then replay them; if a start was given up, retry its task.',
+    title: `${deliveries} to ${origin} ${n === 1 ? 'was' : 'were'} abandoned${becauseOf(error)}.`,
+    remedy: 'Fix the target, then replay them; if a start was abandoned, retry its task.',
     since,
     ...capped(n),
     origin,

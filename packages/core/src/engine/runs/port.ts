@@ -16,6 +16,8 @@ export interface RunQuery {
   kind?: string;
   /** Id or name. */
   job?: string;
+  /** Of a group of failures: with tasks that failed alike, and were not retried. */
+  fingerprint?: string;
   /** Contained in the metadata of one of its tasks. */
   metadata?: JsonObject;
   /** Created at or after, and before; milliseconds since the epoch. */

@@ -1,3 +1,4 @@
+import { hashOfText } from '../../domain/stored-hash.ts';
 import { findKind } from '../../store/kinds.ts';
 import type { Database, Queryable } from '../../store/database.ts';
 import { runOf } from '../../store/run-columns.ts';
@@ -23,13 +24,14 @@ export function createRuns(database: Database): Runs {
 }
 
 async function listRuns(database: Queryable, query: RunQuery, { after, limit }: PageAfter): Promise<RunList> {
-  const { kind, job, metadata, ...plain } = query;
+  const { kind, job, fingerprint, metadata, ...plain } = query;
   const kindId = kind === undefined ? undefined : await findKind(database, kind);
   if (kindId === null) return { runs: [], next: null, examined: 0 };
   const filter: RunFilter = {
     ...plain,
     kind_id: kindId,
     job: job === undefined ? undefined : { id: UUID.test(job) ? job.toLowerCase() : null, name: job },
+    fingerprint: fingerprint === undefined ? undefined : hashOfText(fingerprint),
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
   };
   const { rows, next, examined } = await findRuns(database, filter, after, limit);

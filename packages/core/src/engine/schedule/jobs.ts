@@ -39,6 +39,7 @@ export function createJobs(context: JobContext): Jobs {
     trigger: (key, once = null, traceparent = null) =>
       changing(context, key, (tx, job, now) => trigger(context, tx, job, now, { once, traceparent })),
     upcoming: (key, count) => upcoming(context, key, count),
+    preview: (cron, timeZone, count) => preview(context, cron, timeZone, count),
     backfill: (key, { dry_run, ...request }) =>
       changing(context, key, async (tx, job, now) =>
         dry_run
@@ -53,15 +54,22 @@ export function createJobs(context: JobContext): Jobs {
   };
 }
 
-async function list({ database }: JobContext, { paused, ...page }: Parameters<Jobs['list']>[0]): Promise<ListedJob[]> {
+async function list(
+  { database }: JobContext,
+  { paused, runs: count = 0, ...page }: Parameters<Jobs['list']>[0],
+): Promise<ListedJob[]> {
   const jobs = await listJobs(database, { paused: paused ?? null, ...page });
   if (jobs.length === 0) return [];
   const runs = await lastRuns(
     database,
     jobs.map(({ id }) => id),
+    Math.max(1, count),
   );
-  const byJob = new Map(runs.map((run) => [run.job_id, run]));
-  return jobs.map((job) => ({ ...job, last_run: byJob.get(job.id) ?? null }));
+  const byJob = Map.groupBy(runs, ({ job_id }) => job_id);
+  return jobs.map((job) => {
+    const ofJob = byJob.get(job.id) ?? [];
+    return { ...job, last_run: ofJob[0] ?? null, recent_runs: ofJob.slice(0, count) };
+  });
 }
 
 async function create(context: JobContext, job: NewJob): Promise<JobWithDefinition> {
@@ -160,6 +168,13 @@ async function upcoming(context: JobContext, key: string, count: number): Return
   const schedule = parseSchedule(job.cron, job.time_zone);
   // The stored occurrence comes first, even if it has passed and has not been started yet.
   return { job, times: [job.next_run_at, ...schedule.upcoming(job.next_run_at, wanted - 1)] };
+}
+
+async function preview(context: JobContext, cron: string, timeZone: string, count: number): Promise<number[]> {
+  const schedule = parseSchedule(cron, timeZone);
+  const now = await readNow(context.database, context.now());
+  const first = requireOccurrence(schedule, now);
+  return [first, ...schedule.upcoming(first, count - 1)];
 }
 
 /**

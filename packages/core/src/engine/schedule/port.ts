@@ -15,8 +15,8 @@ export interface Jobs {
   /** @throws HeddleError VALIDATION_FAILED; CONFLICT if the name is taken */
   create(job: NewJob): Promise<JobWithDefinition>;
   get(key: string): Promise<JobWithDefinition | null>;
-  /** Sorted by name, without definitions, each with the latest entry of its history. */
-  list(page: { paused?: boolean; offset: number; limit: number }): Promise<ListedJob[]>;
+  /** Sorted by name, without definitions, each with the latest `runs` entries of its history. */
+  list(page: { paused?: boolean; runs?: number; offset: number; limit: number }): Promise<ListedJob[]>;
   /**
    * Updates a job. A new expression or time zone applies from now on.
    *
@@ -46,6 +46,12 @@ export interface Jobs {
   trigger(key: string, once?: string | null, traceparent?: string | null): Promise<JobRun | null>;
   /** Returns its next occurrences, at most as many as it will still start; none while it is paused. */
   upcoming(key: string, count: number): Promise<{ job: Job; times: number[] } | null>;
+  /**
+   * Returns the next occurrences of a schedule that no job needs to have.
+   *
+   * @throws HeddleError VALIDATION_FAILED if it is invalid, or never occurs
+   */
+  preview(cron: string, timeZone: string, count: number): Promise<number[]>;
   /**
    * Starts a run for each occurrence of a range of the past; with `dry_run` it only returns them. A repeat with the same
    * key returns the first answer, and starts nothing.

@@ -144,16 +144,20 @@ describe('findings over runs', () => {
     assert.equal(await count({ since: run.started_at + 1 }), 0);
     assert.equal(await count({ triage: 'ignored' }), 0);
     const id = seen[3]!;
-    const triaged = await findings.triage(id, { state: 'ignored', comment: 'a fixture', by: 'ann' });
+    const change = { state: 'ignored', comment: 'a fixture', by: 'ann' } as const;
+    assert.deepEqual(await findings.triage([id, newId()], change), [{ id, changed: true }]);
+    const triaged = (await findings.get(id))!;
     assert.deepEqual(
-      [triaged!.triage.state, triaged!.triage.by, triaged!.triage.comment],
+      [triaged.triage.state, triaged.triage.by, triaged.triage.comment],
       ['ignored', 'ann', 'a fixture'],
     );
-    assert.equal(await count({ triage: 'ignored', rule_id: triaged!.rule_id, path_prefix: 'dir', states: ['new'] }), 1);
+    assert.deepEqual(await findings.triage([id], { ...change, by: 'bob' }), [{ id, changed: false }]);
+    assert.deepEqual((await findings.get(id))!.triage, triaged.triage, 'a repeat leaves who decided and when');
+    assert.equal(await count({ triage: 'ignored', rule_id: triaged.rule_id, path_prefix: 'dir', states: ['new'] }), 1);
     await runOf(findings, 'pages', many);
     assert.equal((await findings.get(id))!.triage.state, 'ignored', 'a later run leaves the judgement alone');
     assert.equal(await findings.get(newId()), null);
-    assert.equal(await findings.triage(newId(), { state: 'open', comment: null, by: null }), null);
+    assert.deepEqual(await findings.triage([newId()], { state: 'open', comment: null, by: null }), []);
   });
 
   it('of one target may be merged by one run while another one marks what is gone: neither waits for the other in a ring', async () => {

@@ -64,7 +64,7 @@ function writeJobs(output: Output, jobs: readonly Job[]): void {
   );
 }
 
-function nextOf({ next_run_at, paused, recurrence }: Omit<Job, 'last_run'>): string {
+function nextOf({ next_run_at, paused, recurrence }: Omit<Job, 'last_run' | 'recent_runs'>): string {
   if (next_run_at !== null) return next_run_at;
   if (paused) return 'paused';
   return recurrence === 0 ? 'used up' : 'never';

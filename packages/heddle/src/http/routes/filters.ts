@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { HeddleError, type ErrorCode } from '@heddle/base/errors';
 import type { JsonObject } from '@heddle/base/json';
 import { parseStrictJson } from '@heddle/base/json/parse';
+import { HASH_PATTERN } from '@heddle/core/domain/stored-hash';
 import { GivenTime } from '../wire/basics.ts';
 
 /** A string filter of a list, without NUL, which the database does not accept. */
@@ -17,6 +18,15 @@ export function requiredText(maxLength: number, description: string) {
     maxLength,
     pattern: '^[^\\u0000]*$',
     patternMeaning: 'string without NUL',
+    description,
+  });
+}
+
+/** The fingerprint of a group of failures. */
+export function Fingerprint(description: string) {
+  return Type.String({
+    pattern: HASH_PATTERN,
+    patternMeaning: '16 hexadecimal digits, as in `failing` of /v1/home',
     description,
   });
 }

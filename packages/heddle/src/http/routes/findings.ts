@@ -3,7 +3,9 @@ import { Type } from 'typebox';
 import { HeddleError, unknownCursor } from '@heddle/base/errors';
 import { TARGET_CHARACTERS_MAX, type TrackedFinding } from '@heddle/core/domain/finding';
 import { Uuid } from '../wire/basics.ts';
+import { BulkResultDto } from '../wire/operation.ts';
 import {
+  BulkTriageDto,
   FindingChangeDto,
   FindingDto,
   FindingStateWire,
@@ -16,6 +18,7 @@ import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { timeFilter, timeOf, textFilter } from './filters.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
+import { auditedObject } from './task-operations.ts';
 
 const PATH_CHARACTERS_MAX = 4096;
 const RULE_CHARACTERS_MAX = 200;
@@ -28,6 +31,7 @@ export function findingRoutes(app: App, context: RouteContext): void {
   targetsRoute(app, context);
   getRoute(app, context);
   changeRoute(app, context);
+  bulkRoute(app, context);
 }
 
 function listRoute(app: App, { findings, config }: RouteContext): void {
@@ -141,7 +145,44 @@ function changeRoute(app: App, { findings }: RouteContext): void {
       const id = request.params.finding_id.toLowerCase();
       const { triage, comment } = request.body;
       const change = { state: triage, comment: comment ?? null, by: request.heddle.tokenName };
-      return findingToWire(requireFinding(await findings.triage(id, change), id));
+      await findings.triage([id], change);
+      return findingToWire(requireFinding(await findings.get(id), id));
+    },
+  });
+}
+
+function bulkRoute(app: App, { findings }: RouteContext): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/findings/bulk',
+    config: { scope: 'operate' },
+    schema: {
+      ...documented({
+        summary: 'Triage many findings',
+        description:
+          'One transition of a set: findings that do not exist, or are triaged so already, do not affect the others.',
+        tag: 'Findings',
+        scope: 'operate',
+        answers: { 200: { description: 'What was changed, and why the rest was not.', schema: BulkResultDto } },
+        problems: [413, 415],
+      }),
+      querystring: NoQuery,
+      body: BulkTriageDto,
+    },
+    handler: async (request) => {
+      const { triage, comment } = request.body;
+      const ids = [...new Set(request.body.ids.map((id) => id.toLowerCase()))];
+      const change = { state: triage, comment: comment ?? null, by: request.heddle.tokenName };
+      const found = new Map((await findings.triage(ids, change)).map((outcome) => [outcome.id, outcome.changed]));
+      const changed = ids.filter((id) => found.get(id) === true);
+      const unchanged = ids
+        .filter((id) => found.get(id) !== true)
+        .map((id) => ({
+          id,
+          reason: found.has(id) ? `It is ${triage} already, with this comment` : 'No such finding',
+        }));
+      request.heddle.created = auditedObject(triage, changed, `${ids.length} findings`);
+      return { changed, unchanged };
     },
   });
 }

@@ -1,11 +1,10 @@
 import { Type } from 'typebox';
 
-import { HASH_PATTERN } from '@heddle/core/domain/stored-hash';
 import { seesSecrets } from '../request-state.ts';
 import { FailedTasksDto, failuresToWire, HomeDto, homeToWire } from '../wire/home.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
-import { textFilter } from './filters.ts';
+import { Fingerprint, textFilter } from './filters.ts';
 import { NoQuery, pageSize } from './parameters.ts';
 
 /** What an operator looks at first: what fails, what waits, what needs attention. */
@@ -41,11 +40,7 @@ export function homeRoutes(app: App, { overview, config }: RouteContext): void {
       }),
       querystring: Type.Object(
         {
-          fingerprint: Type.String({
-            pattern: HASH_PATTERN,
-            patternMeaning: '16 hexadecimal digits, as in `failing` of /v1/home',
-            description: 'The group.',
-          }),
+          fingerprint: Fingerprint('The group.'),
           after: textFilter(100, '`next` of the page before.'),
           page_size: pageSize(config.pagination),
         },

@@ -2,11 +2,12 @@ import { Type } from 'typebox';
 
 import { idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
 import { isoTime } from '../wire/basics.ts';
+import { OccurrenceDto, occurrenceToWire, ScheduleMembers, TIME_ZONE_DEFAULT } from '../wire/job.ts';
 import { BackfillDto, BackfillResultDto, CalendarEntryDto, calendarEntryToWire } from '../wire/job-times.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { timeFilter, timeOf } from './filters.ts';
-import { foundJob, JobParameters } from './jobs.ts';
+import { COUNT_DEFAULT, foundJob, JobParameters, occurrenceCount } from './jobs.ts';
 import { NoQuery } from './parameters.ts';
 
 const DAY_MS = 86_400_000;
@@ -17,6 +18,7 @@ const UNTIL_DAYS = 7;
 /** Routes about the occurrences of jobs, past and to come. */
 export function jobTimeRoutes(app: App, context: RouteContext): void {
   calendarRoute(app, context);
+  previewRoute(app, context);
   backfillRoute(app, context);
 }
 
@@ -56,6 +58,31 @@ function calendarRoute(app: App, { jobs, clock }: RouteContext): void {
       });
       void reply.header('x-left-out', String(left_out));
       return entries.map(calendarEntryToWire);
+    },
+  });
+}
+
+function previewRoute(app: App, { jobs }: RouteContext): void {
+  const { cron, time_zone } = ScheduleMembers;
+  app.route({
+    method: 'GET',
+    url: '/v1/occurrences',
+    config: { scope: 'read' },
+    schema: {
+      ...documented({
+        summary: 'Get the next occurrences of a schedule',
+        description: 'Checks an expression before a job is created with it.',
+        tag: 'Jobs',
+        scope: 'read',
+        answers: { 200: { description: 'Soonest first.', schema: Type.Array(OccurrenceDto) } },
+      }),
+      querystring: Type.Object(
+        { cron, time_zone: Type.Optional(time_zone), count: occurrenceCount },
+        { additionalProperties: false },
+      ),
+    },
+    handler: async ({ query: { cron: expression, time_zone: zone = TIME_ZONE_DEFAULT, count = COUNT_DEFAULT } }) => {
+      return (await jobs.preview(expression, zone, count)).map((time) => occurrenceToWire(time, zone));
     },
   });
 }

@@ -32,6 +32,7 @@ import {
   NewJobFields,
   OccurrenceDto,
   occurrenceToWire,
+  RECENT_RUNS_MAX,
   RunState,
 } from '../wire/job.ts';
 import type { App, RouteContext } from './context.ts';
@@ -39,8 +40,12 @@ import { documented } from './document.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
 import { BODY_DEPTH_MAX } from './workflows.ts';
 
-const COUNT_DEFAULT = 5;
-const COUNT_MAX = 100;
+export const COUNT_DEFAULT = 5;
+
+/** How many occurrences to return. */
+export const occurrenceCount = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 100, default: COUNT_DEFAULT, description: 'Maximum number of occurrences.' }),
+);
 
 export const JobParameters = Type.Object(
   {
@@ -128,13 +133,16 @@ function listRoute(app: App, { jobs, config }: RouteContext): void {
         {
           ...pageProperties(config.pagination),
           paused: Type.Optional(Type.Boolean({ description: 'True: only paused jobs; false: only the others.' })),
+          recent_runs: Type.Optional(
+            Type.Integer({ minimum: 0, maximum: RECENT_RUNS_MAX, default: 0, description: 'Runs in `recent_runs`.' }),
+          ),
         },
         { additionalProperties: false },
       ),
     },
     handler: async ({ query }) => {
-      const { paused } = query;
-      const page = pageOf(query, config.pagination);
+      const { paused, recent_runs: runs = 0 } = query;
+      const page = { ...pageOf(query, config.pagination), runs };
       return (await jobs.list({ ...page, ...(paused === undefined ? {} : { paused }) })).map(jobToWire);
     },
   });
@@ -167,19 +175,7 @@ function readRoutes(app: App, { jobs, config }: RouteContext): void {
         200: { description: 'Soonest first.', schema: Type.Array(OccurrenceDto) },
       }),
       params: JobParameters,
-      querystring: Type.Object(
-        {
-          count: Type.Optional(
-            Type.Integer({
-              minimum: 1,
-              maximum: COUNT_MAX,
-              default: COUNT_DEFAULT,
-              description: 'Maximum number of occurrences.',
-            }),
-          ),
-        },
-        { additionalProperties: false },
-      ),
+      querystring: Type.Object({ count: occurrenceCount }, { additionalProperties: false }),
     },
     handler: async ({ params, query: { count = COUNT_DEFAULT } }) => {
       const { job, times } = foundJob(params.job, await jobs.upcoming(params.job, count));

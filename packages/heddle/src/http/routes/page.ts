@@ -11,7 +11,19 @@ const ASSETS_MAX_AGE = '365d';
 
 /** The addresses of the console's views, each with everything below it. */
 export const PLACES = [
-  ...['/', '/failures', '/runs', '/tasks', '/schedules', '/workers', '/queues', '/webhooks', '/rules', '/pool'],
+  ...[
+    '/',
+    '/failures',
+    '/runs',
+    '/submit',
+    '/tasks',
+    '/schedules',
+    '/workers',
+    '/queues',
+    '/webhooks',
+    '/rules',
+    '/pool',
+  ],
   ...['/executors', '/findings', '/surface', '/audit', '/settings', '/design', '/view', '/workflows', '/jobs'],
 ];
 

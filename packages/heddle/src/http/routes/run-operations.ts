@@ -16,11 +16,13 @@ import {
   submissionOf,
   tasksOfDefinition,
 } from '../wire/run-definition.ts';
+import { BulkOperationDto, BulkResultDto } from '../wire/operation.ts';
 import { restoredInput } from '../wire/shown-input.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { NoQuery, RunParameters } from './parameters.ts';
 import { storeTasks } from './submit.ts';
+import { auditedObject } from './task-operations.ts';
 import { storeWorkflow } from './workflows.ts';
 
 const FAULTS_MAX = 20;
@@ -29,6 +31,7 @@ const FAULTS_MAX = 20;
 export function runOperationRoutes(app: App, context: RouteContext): void {
   definitionRoute(app, context);
   rerunRoute(app, context);
+  bulkRoute(app, context);
 }
 
 function definitionRoute(app: App, { engine }: RouteContext): void {
@@ -88,6 +91,39 @@ dedupe strategies would find. Commands require the scope \`command\`. With the h
       const started = await startAgain(request, reply, context, { definition, idempotency });
       void reply.code(started.replayed ? 200 : 201).header('location', `/v1/runs/${started.id}`);
       return { id: started.id, type: definition.type };
+    },
+  });
+}
+
+const bulkDescription = `Changes runs, each as a whole; one that cannot change does not affect the others. \`cancel\`, \`pause\` and
+\`resume\` change the unfinished tasks of a run, \`retry\` those that failed, timed out or were canceled: of a workflow
+once all its tasks have ended, and with what comes after them. Tasks that generators add to a paused workflow are paused.`;
+
+function bulkRoute(app: App, { engine }: RouteContext): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/runs/bulk',
+    config: { scope: 'operate' },
+    schema: {
+      ...documented({
+        summary: 'Cancel, pause, resume or retry many runs',
+        description: bulkDescription,
+        tag: 'Runs',
+        scope: 'operate',
+        answers: { 200: { description: 'What was changed, and why the rest was not.', schema: BulkResultDto } },
+        problems: [413, 415],
+      }),
+      querystring: NoQuery,
+      body: BulkOperationDto,
+    },
+    handler: async (request) => {
+      const { operation } = request.body;
+      const ids = [...new Set(request.body.ids.map((id) => id.toLowerCase()))];
+      const outcomes = await engine.operateRuns(ids, operation);
+      const changed = outcomes.filter(({ reason }) => reason === null).map(({ id }) => id);
+      const unchanged = outcomes.flatMap(({ id, reason }) => (reason === null ? [] : [{ id, reason }]));
+      request.heddle.created = auditedObject(operation, changed, `${ids.length} runs`);
+      return { changed, unchanged };
     },
   });
 }

@@ -15,7 +15,7 @@ import {
 } from '../wire/run.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
-import { metadataFilter, readMetadataFilter, textFilter, timeFilter, timeOf } from './filters.ts';
+import { Fingerprint, metadataFilter, readMetadataFilter, textFilter, timeFilter, timeOf } from './filters.ts';
 import { NoQuery, pageProperties } from './parameters.ts';
 
 const NAME_MAX_CHARS = 255;
@@ -38,6 +38,7 @@ const filters = {
   type: Type.Optional(RunTypeDto),
   kind: textFilter(NAME_MAX_CHARS, 'Only with tasks of this kind.'),
   job: textFilter(NAME_MAX_CHARS, 'Only of this job, by id or name; the latest 10,000 of its runs.'),
+  fingerprint: Type.Optional(Fingerprint('Only with tasks of this group of failures: the latest 10,000 of it.')),
   metadata: metadataFilter('A JSON object that the metadata of a task must contain.'),
   since: timeFilter('Only created at or after this time'),
   until: timeFilter('Only created before this time'),
@@ -81,7 +82,7 @@ function listRoute(app: App, { runs, config }: RouteContext): void {
 }
 
 function queryOf(query: Static<ReturnType<typeof Type.Object<typeof filters>>>): RunQuery {
-  const { state, metadata, since, until, name, q, type, kind, job } = query;
+  const { state, metadata, since, until, name, q, type, kind, job, fingerprint } = query;
   return {
     ...(state === undefined ? {} : { state: state === 'open' || state === 'failing' ? state : runStateOfWire(state) }),
     ...(name === undefined ? {} : { name }),
@@ -89,6 +90,7 @@ function queryOf(query: Static<ReturnType<typeof Type.Object<typeof filters>>>):
     ...(type === undefined ? {} : { type }),
     ...(kind === undefined ? {} : { kind }),
     ...(job === undefined ? {} : { job }),
+    ...(fingerprint === undefined ? {} : { fingerprint }),
     ...(metadata === undefined ? {} : { metadata: readMetadataFilter(metadata) }),
     ...(since === undefined ? {} : { since: timeOf('since', since) }),
     ...(until === undefined ? {} : { until: timeOf('until', until) }),

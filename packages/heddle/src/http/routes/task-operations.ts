@@ -130,14 +130,15 @@ function bulkRoute(app: App, { engine }: RouteContext): void {
         if (rejection === null) changed.push(id);
         else unchanged.push({ id, reason: rejection.message });
       }
-      request.heddle.created = auditedObject(operation, changed, ids.length);
+      request.heddle.created = auditedObject(operation, changed, `${ids.length} tasks`);
       return { changed, unchanged };
     },
   });
 }
 
-function auditedObject(operation: string, changed: readonly string[], asked: number): string {
+/** @param asked how many of what */
+export function auditedObject(operation: string, changed: readonly string[], asked: string): string {
   const more = changed.length - AUDITED_IDS_MAX;
   const ids = changed.slice(0, AUDITED_IDS_MAX).join(' ');
-  return `${operation}: ${changed.length} of ${asked} tasks ${ids}${more > 0 ? ` and ${more} more` : ''}`.trimEnd();
+  return `${operation}: ${changed.length} of ${asked} ${ids}${more > 0 ? ` and ${more} more` : ''}`.trimEnd();
 }

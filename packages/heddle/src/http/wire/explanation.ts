@@ -6,7 +6,7 @@ import type { TaskId } from '@heddle/base/ids';
 import { WORKFLOW_WIRE_STATE, type WorkflowWireState } from '@heddle/base/vocabulary/workflow';
 import type { ContainerExplanation, ContainerObstacle, Explanation, Obstacle } from '@heddle/core/engine/explanation';
 import { attemptToWire, TaskAttemptDto } from './attempt.ts';
-import { isoTime, isoTimeOrNull, Metadata, nullable, oneOf, Status, Timestamp, Uuid } from './basics.ts';
+import { Count, isoTime, isoTimeOrNull, Metadata, nullable, oneOf, Status, Timestamp, Uuid } from './basics.ts';
 import { DemandDto, demandToWire } from './requirements.ts';
 import { BasicTaskDto, basicTaskToWire } from './task.ts';
 import { ContainerDto, containerToWire, WorkflowState } from './workflow.ts';
@@ -109,11 +109,26 @@ const ExpansionDto = Type.Object(
   { additionalProperties: false, description: 'The announced and the existing nodes of a generator.' },
 );
 
+const DependentsDto = Type.Object(
+  {
+    total: Count('How many there are, counted up to 1,000.'),
+    total_capped: Type.Boolean({ description: 'Whether there are more.' }),
+    held_up: Count('Of those counted, the ones that have not ended, or failed because of what is before them.'),
+    tasks: Type.Array(NamedTask, { description: 'The first 20, the nearest first.' }),
+  },
+  {
+    additionalProperties: false,
+    description:
+      'What comes after it: in a batch all that depends on it, in a workflow all that follows in the sequences around it.',
+  },
+);
+
 export const ExplanationDto = Type.Object(
   {
     task: BasicTaskDto,
     summary: Type.String({ description: 'One sentence that explains why the task is not running.' }),
     obstacles: Type.Array(ObstacleDto, { description: 'Most important first.' }),
+    dependents: DependentsDto,
     expansion: nullable(ExpansionDto),
     ended_attempts: Type.Array(TaskAttemptDto, { description: 'Its attempts that ended, newest first: the last 5.' }),
   },
@@ -232,6 +247,7 @@ export function explanationToWire(explanation: Explanation): ExplanationDto {
     task: basicTaskToWire(explanation.task),
     summary: explanation.summary,
     obstacles: explanation.obstacles.map(obstacleToWire),
+    dependents: { ...explanation.dependents, tasks: explanation.dependents.tasks.map(namedTask) },
     expansion: explanation.expansion,
     ended_attempts: explanation.ended_attempts.map(attemptToWire),
   };

@@ -9,6 +9,7 @@ import {
   type TrackedFinding,
 } from '@heddle/core/domain/finding';
 import { isoTime, isoTimeOrNull, nullable, oneOf, Timestamp, Uuid } from './basics.ts';
+import { BulkOperationDto } from './operation.ts';
 
 const Many = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -62,24 +63,29 @@ export const FindingDto = Type.Object(
 );
 export type FindingDto = Static<typeof FindingDto>;
 
-export const FindingChangeDto = Type.Object(
-  {
-    triage: TriageStateWire,
-    comment: Type.Optional(
-      nullable(
-        Type.String({
-          minLength: 1,
-          maxLength: COMMENT_CHARACTERS_MAX,
-          pattern: '^[^\\u0000]*$',
-          patternMeaning: 'string without NUL',
-          description: 'Reason; replaces the previous comment.',
-        }),
-      ),
+const change = {
+  triage: TriageStateWire,
+  comment: Type.Optional(
+    nullable(
+      Type.String({
+        minLength: 1,
+        maxLength: COMMENT_CHARACTERS_MAX,
+        pattern: '^[^\\u0000]*$',
+        patternMeaning: 'string without NUL',
+        description: 'Reason; replaces the previous comment.',
+      }),
     ),
-  },
-  { additionalProperties: false, title: 'FindingChange' },
-);
+  ),
+};
+
+export const FindingChangeDto = Type.Object(change, { additionalProperties: false, title: 'FindingChange' });
 export type FindingChangeDto = Static<typeof FindingChangeDto>;
+
+export const BulkTriageDto = Type.Object(
+  { ...change, ids: BulkOperationDto.properties.ids },
+  { additionalProperties: false, title: 'BulkTriage' },
+);
+export type BulkTriageDto = Static<typeof BulkTriageDto>;
 
 const counts = {
   new: Many('New in this run.'),

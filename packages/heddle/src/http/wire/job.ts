@@ -26,12 +26,8 @@ import { NewWorkflowDto } from './new-workflow.ts';
 const NAME_MEANING = '1 to 100 of the characters A-Z a-z 0-9 . _ -, the first a letter or digit';
 export const TIME_ZONE_DEFAULT = 'UTC';
 
-const members = {
-  name: Type.String({
-    pattern: REFERENCE_NAME,
-    patternMeaning: NAME_MEANING,
-    description: 'Can be used instead of the id; unique, and not in the form of an id.',
-  }),
+/** The schedule of a job. */
+export const ScheduleMembers = {
   cron: Type.String({
     minLength: 1,
     maxLength: 200,
@@ -46,6 +42,15 @@ const members = {
     description: 'IANA time zone of the expression.',
     examples: ['Europe/Berlin'],
   }),
+};
+
+const members = {
+  name: Type.String({
+    pattern: REFERENCE_NAME,
+    patternMeaning: NAME_MEANING,
+    description: 'Can be used instead of the id; unique, and not in the form of an id.',
+  }),
+  ...ScheduleMembers,
   recurrence: nullable(
     Type.Integer({
       minimum: 0,
@@ -148,8 +153,14 @@ export const JobRunDto = Type.Object(
 );
 export type JobRunDto = Static<typeof JobRunDto>;
 
+export const RECENT_RUNS_MAX = 20;
+
 export const JobDto = Type.Object(
-  { ...shown, last_run: nullable(JobRunDto) },
+  {
+    ...shown,
+    last_run: nullable(JobRunDto),
+    recent_runs: Type.Array(JobRunDto, { description: 'Latest first, as many as the query asks for.' }),
+  },
   {
     ...closed,
     title: 'JobDto',
@@ -168,10 +179,11 @@ export function jobChangeFromWire(dto: Static<typeof JobChangeFields>): JobChang
 }
 
 export function jobToWire(job: ListedJob): JobDto {
-  return { ...settingsToWire(job), last_run: job.last_run === null ? null : jobRunToWire(job.last_run) };
+  const last_run = job.last_run === null ? null : jobRunToWire(job.last_run);
+  return { ...settingsToWire(job), last_run, recent_runs: job.recent_runs.map(jobRunToWire) };
 }
 
-function settingsToWire(job: Job): Omit<JobDto, 'last_run'> {
+function settingsToWire(job: Job): Omit<JobDto, 'last_run' | 'recent_runs'> {
   const { id, paused_reason, next_run_at, created_at, updated_at } = job;
   return {
     id,

@@ -18,12 +18,13 @@ export const RetryTaskDto = Type.Object(
 );
 export type RetryTaskDto = Static<typeof RetryTaskDto>;
 
-export const BULK_TASKS_MAX = 1000;
+const BULK_IDS_MAX = 1000;
 
+/** Of tasks, or of runs. */
 export const BulkOperationDto = Type.Object(
   {
     operation: oneOf(['cancel', 'pause', 'resume', 'retry']),
-    ids: Type.Array(Uuid('A task.'), { minItems: 1, maxItems: BULK_TASKS_MAX }),
+    ids: Type.Array(Uuid('One that is to change.'), { minItems: 1, maxItems: BULK_IDS_MAX }),
   },
   { ...closed, title: 'BulkOperation' },
 );
@@ -31,9 +32,12 @@ export type BulkOperationDto = Static<typeof BulkOperationDto>;
 
 export const BulkResultDto = Type.Object(
   {
-    changed: Type.Array(Uuid('A task that this call changed.')),
+    changed: Type.Array(Uuid('One that this call changed.')),
     unchanged: Type.Array(
-      Type.Object({ id: Uuid('A task.'), reason: Type.String({ description: 'Why it was not changed.' }) }, closed),
+      Type.Object(
+        { id: Uuid('Another one.'), reason: Type.String({ description: 'Why it was not changed.' }) },
+        closed,
+      ),
     ),
   },
   { ...closed, title: 'BulkResult' },

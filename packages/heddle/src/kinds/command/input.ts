@@ -4,7 +4,7 @@ import type { Members } from '@heddle/base/parse/members';
 import { secretNameOf } from '@heddle/base/vocabulary/secret-reference';
 import { placeOf } from '@heddle/base/parse/path';
 import { COMMAND_TIERS, type CommandTier } from '@heddle/executor/execution/commands';
-import { schemaOf, textsMember } from '../definition/input-schema.ts';
+import { describeMember, schemaOf, textsMember } from '../definition/input-schema.ts';
 
 /** Where the result of a command comes from: its standard output, or the file that `$HEDDLE_RESULT` names. */
 const RESULT_SOURCES = ['file', 'text', 'json', 'jsonl'] as const;
@@ -66,20 +66,21 @@ export const commandSchema = schemaOf<CommandInput, JsonObject>((input) => {
 });
 
 function readArguments(input: Members): readonly string[] {
-  if (input.has('argv') === input.has('run')) {
+  const isBoth = input.has('argv') && input.has('run');
+  const argv = textsMember(input, 'argv', { max: ARGUMENTS_MAX, maxChars: TEXT_CHARS_MAX });
+  const line = input.text('run', TEXT_CHARS_MAX);
+  const shell = input.oneOf('shell', SHELLS) ?? 'bash';
+  if (isBoth || (!input.has('argv') && !input.has('run'))) {
     input.fault('argv', 'is required, unless `run` has a shell line; they cannot be combined');
     return [];
   }
-  if (input.has('argv')) {
+  if (argv !== undefined) {
     if (input.has('shell')) input.fault('shell', 'requires `run`');
-    const argv = textsMember(input, 'argv', { max: ARGUMENTS_MAX, maxChars: TEXT_CHARS_MAX }) ?? [];
     if (argv.length === 0) input.fault('argv', 'must begin with the program');
     return argv;
   }
-  const line = input.text('run', TEXT_CHARS_MAX) ?? '';
-  const shell = input.oneOf('shell', SHELLS) ?? 'bash';
   // A failure in the middle of a line must not look like a success. Without --norc bash takes its socket for a login.
-  return shell === 'bash' ? ['bash', '--norc', '-euo', 'pipefail', '-c', line] : ['sh', '-eu', '-c', line];
+  return shell === 'bash' ? ['bash', '--norc', '-euo', 'pipefail', '-c', line ?? ''] : ['sh', '-eu', '-c', line ?? ''];
 }
 
 function readText(input: Members, name: string): string | null {
@@ -101,6 +102,11 @@ function readTexts(
   faultOf: (name: string) => string | null,
   others: ReadonlySet<string> = new Set(),
 ): Readonly<Record<string, string>> {
+  describeMember(input, member, {
+    type: 'object',
+    maxProperties: ENTRIES_MAX,
+    additionalProperties: { type: 'string' },
+  });
   const value = input.raw(member) ?? {};
   if (!isObject(value)) {
     input.fault(member, `must be an object of strings, not ${shown(value)}`);
@@ -121,6 +127,16 @@ function textFault(text: unknown): string | null {
 }
 
 function readFiles(input: Members): CommandInput['files'] {
+  const artifact = {
+    type: 'object',
+    properties: { artifact: { type: 'string', minLength: 1 } },
+    required: ['artifact'],
+  };
+  describeMember(input, 'files', {
+    type: 'object',
+    maxProperties: ENTRIES_MAX,
+    additionalProperties: { anyOf: [{ type: 'string' }, { ...artifact, additionalProperties: false }] },
+  });
   const value = input.raw('files') ?? {};
   const entries = isObject(value) ? Object.entries(value) : [];
   const stored = entries.flatMap(([name, file]) => {
@@ -166,6 +182,8 @@ function readGlobs(input: Members): readonly string[] {
 }
 
 function readExitCodes(input: Members): readonly number[] {
+  const code = { type: 'integer', minimum: 0, maximum: 255 };
+  describeMember(input, 'success_exit_codes', { type: 'array', minItems: 1, items: code });
   const value = input.raw('success_exit_codes') ?? [0];
   const isCode = (code: unknown): code is number => Number.isInteger(code) && Number(code) >= 0 && Number(code) <= 255;
   if (Array.isArray(value) && value.length > 0 && value.every(isCode)) return value;

@@ -14,7 +14,7 @@ import type { Members } from '@heddle/base/parse/members';
 import type { ModelBooks, SharedData } from '@heddle/core/engine/port';
 import type { Clock } from '@heddle/base/clock';
 import { defineKind } from '@heddle/kit';
-import { schemaOf, textsMember } from '../definition/input-schema.ts';
+import { describeMember, schemaOf, textsMember } from '../definition/input-schema.ts';
 import { ItemEvaluation, readItemExpression, type ItemExpression } from '../items/item-expression.ts';
 import { pagesOf, readItemSource, type ItemSource } from './items.ts';
 import { UPSERT_KIND } from './kind-names.ts';
@@ -59,6 +59,8 @@ const upsertSchema = schemaOf<UpsertInput, JsonObject>((input) => {
 });
 
 function readKey(input: Members): KeyOf | null {
+  const names = { type: 'array', minItems: 1, maxItems: FIELDS_MAX, items: { type: 'string' } };
+  describeMember(input, 'key', { anyOf: [{ type: 'string', minLength: 1 }, names] });
   if (!Array.isArray(input.raw('key'))) return readItemExpression(input, 'key');
   const fields = textsMember(input, 'key', { max: FIELDS_MAX, maxChars: 100 }) ?? [];
   if (fields.length === 0) input.fault('key', 'must be an expression, or name at least one member of the items');

@@ -38,6 +38,8 @@ function describeMembers(
 class MemberRecorder extends Members {
   readonly #properties = new Map<string, JsonObject>();
   readonly #required = new Set<string>();
+  /** Objects and elements whose members are recorded, too; `max` of an array. */
+  readonly #children = new Map<string, { recorder: MemberRecorder; max: number | null }>();
   #closed = false;
 
   constructor(place: Place, faults: Faults) {
@@ -45,9 +47,13 @@ class MemberRecorder extends Members {
   }
 
   schema(properties: Readonly<Record<string, JsonObject>>): JsonObject {
+    const children = [...this.#children].map(([name, { recorder, max }]) => {
+      const members = recorder.schema({});
+      return [name, max === null ? members : { type: 'array', maxItems: max, items: members }] as const;
+    });
     return {
       type: 'object',
-      properties: { ...Object.fromEntries(this.#properties), ...properties },
+      properties: { ...Object.fromEntries(this.#properties), ...Object.fromEntries(children), ...properties },
       ...(this.#required.size === 0 ? {} : { required: [...this.#required] }),
       ...(this.#closed ? { additionalProperties: false } : {}),
     };
@@ -96,6 +102,17 @@ class MemberRecorder extends Members {
     return this.#record(name, { enum: [...names] });
   }
 
+  /** Returns the recorder of the members of an object, or with `max` of the elements of an array of objects. */
+  child(name: string, max: number | null): MemberRecorder {
+    const recorder = this.#children.get(name)?.recorder ?? new MemberRecorder(this.at(name), new Faults());
+    this.#children.set(name, { recorder, max });
+    return recorder;
+  }
+
+  describe(name: string, schema: JsonObject): void {
+    this.#record(name, schema);
+  }
+
   #record(name: string, schema: JsonObject): null {
     const known = this.#properties.get(name);
     if (known === undefined || Object.keys(known).length === 0) this.#properties.set(name, schema);
@@ -109,8 +126,14 @@ export function issueOf(fault: string): { message: string; path?: string[] } {
   return place === '' ? { message } : { message, path: [place] };
 }
 
+/** Tells the schema of a member that is read as a whole, where it is read. */
+export function describeMember(members: Members, name: string, schema: JsonObject): void {
+  if (members instanceof MemberRecorder) members.describe(name, schema);
+}
+
 /** Returns the members of an object; null, with a fault, for anything else. An absent one is empty. */
 export function objectMember(members: Members, name: string): Members | null {
+  if (members instanceof MemberRecorder) return members.child(name, null);
   const value = members.raw(name) ?? {};
   if (isObject(value)) return new Members(value, members.at(name), members.faults);
   members.fault(name, `must be an object, not ${shown(value)}`);
@@ -119,6 +142,7 @@ export function objectMember(members: Members, name: string): Members | null {
 
 /** Returns the elements of an array of objects; other elements are faults. */
 export function objectsMember(members: Members, name: string, max: number): Members[] {
+  if (members instanceof MemberRecorder) return [members.child(name, max)];
   return elementsOf(members, name, max).flatMap((value, index) => {
     const place = placeOf(members.at(name), index);
     if (isObject(value)) return [new Members(value, place, members.faults)];
@@ -133,6 +157,8 @@ export function textsMember(
   name: string,
   { max, maxChars }: { max: number; maxChars: number },
 ): string[] | undefined {
+  const element = { type: 'string', minLength: 1, maxLength: maxChars };
+  describeMember(members, name, { type: 'array', maxItems: max, items: element });
   if (!members.has(name)) return undefined;
   return elementsOf(members, name, max).flatMap((value, index) => {
     if (typeof value === 'string' && value !== '' && value.length <= maxChars && !value.includes('\0')) return [value];

@@ -1,6 +1,6 @@
 import { isObject, shown } from '@heddle/base/parse/faults';
 import type { JsonObject } from '@heddle/base/json';
-import { schemaOf } from '../definition/input-schema.ts';
+import { describeMember, schemaOf } from '../definition/input-schema.ts';
 
 export interface RemoteEventInput {
   event_name: string;
@@ -22,6 +22,7 @@ export const remoteEventSchema = schemaOf<RemoteEventInput, JsonObject>((input) 
   if (event_name !== '' && !EVENT_NAME.test(event_name)) {
     input.fault('event_name', `must be 1 to 200 of A-Z a-z 0-9 _ . -, not ${shown(event_name)}`);
   }
+  describeMember(input, 'args', { type: 'object' });
   const args = input.raw('args') ?? {};
   if (!isObject(args)) input.fault('args', `must be an object, not ${shown(args)}`);
   return {

@@ -152,7 +152,8 @@ begin
 
   update workflow w set remaining = w.remaining + c.n, succeeded = w.succeeded - c.succeeded, failed = w.failed - c.failed,
     canceled = w.canceled - c.canceled, skipped = w.skipped - c.skipped, failing = w.failing and w.failed > c.failed,
-    failed_task = case when w.failed_task <> all(v_open) then w.failed_task end, outcome = null, ended_at = null
+    failed_task = case when w.failed_task <> all(v_open) then w.failed_task end, outcome = null, ended_at = null,
+    paused = w.paused and w.ended_at is null
   from (
     select u.id, count(*)::integer as n, count(*) filter (where u.state = :succeeded)::integer as succeeded,
       count(*) filter (where u.state in (:failed, :timed_out, :partially_failed))::integer as failed,

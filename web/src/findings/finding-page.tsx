@@ -1,0 +1,90 @@
+import { Absent } from '../ui/absent.tsx';
+import type { Finding } from '@heddle/client';
+import { useParams } from 'wouter';
+import { Link } from 'wouter';
+import { findings } from '../api/findings.ts';
+import { queryOf } from '../data/filters.ts';
+import { useLive } from '../data/live.ts';
+import { useCan } from '../data/session.ts';
+import { CopyButton } from '../ui/copy.tsx';
+import { Field, Fields } from '../ui/fields.tsx';
+import { Page, Section } from '../ui/page.tsx';
+import { Trouble } from '../ui/problem.tsx';
+import { CodeContext } from './code-context.tsx';
+import { FindingHistory } from './finding-history.tsx';
+import { FindingBadge, STATE_MEANING, TriageBadge } from './finding-state.tsx';
+import { TriageButtons } from './triage.tsx';
+
+const LIST = { label: 'Findings', href: '/findings' };
+
+/** One finding: where the secret is, what to do about it, and what was done. */
+export function FindingPage() {
+  const { id } = useParams<{ id: string }>();
+  return <FindingView key={id} id={id} />;
+}
+
+function FindingView({ id }: { id: string }) {
+  const can = useCan();
+  const { data: finding, error, dataUpdatedAt } = useLive(['finding', id], (signal) => findings.get(id, signal));
+  if (finding === undefined) {
+    return (
+      <Absent noun="finding" id={id} list={LIST} error={error} updatedAtMs={dataUpdatedAt}>
+        Retention deletes findings some time after they are gone.
+      </Absent>
+    );
+  }
+  return (
+    <Page
+      title={finding.rule_id}
+      crumbs={[LIST]}
+      lead={finding.description}
+      actions={can('operate') && <TriageButtons findings={[finding]} />}
+    >
+      {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
+      <CodeContext finding={finding} />
+      <div className="columns">
+        <FindingHistory finding={finding} />
+        <Facts finding={finding} />
+      </div>
+    </Page>
+  );
+}
+
+function Facts({ finding }: { finding: Finding }) {
+  const { state, triage, target, rule_id, occurrences, encodings, commit, tags, entropy, fingerprint } = finding;
+  return (
+    <Section title="Details" testId="finding-details">
+      <Fields>
+        <Field label="State" title={STATE_MEANING[state]}>
+          <FindingBadge state={state} />
+        </Field>
+        <Field label="Triage">
+          <TriageBadge triage={triage} />
+        </Field>
+        <Field label="Target">
+          <Link href={`/findings${queryOf({ target })}`}>{target}</Link>
+        </Field>
+        <Field label="Rule">
+          <Link href={`/findings${queryOf({ rule: rule_id })}`}>{rule_id}</Link>
+        </Field>
+        <Field label="Occurrences">
+          {occurrences === 1 ? 'once in this file' : `${occurrences.toLocaleString()} times in this file`}
+        </Field>
+        {encodings.length > 0 && <Field label="Encoded as">{encodings.join(', then ')}</Field>}
+        {commit !== null && (
+          <Field label="Commit">
+            <code className="breakable">{commit.id}</code> by {commit.author}, {commit.date}
+          </Field>
+        )}
+        {tags.length > 0 && <Field label="Tags">{tags.join(', ')}</Field>}
+        <Field label="Entropy">{entropy.toFixed(1)} bits a character</Field>
+        <Field label="Fingerprint">
+          <span className="copy-text">
+            <code className="breakable">{fingerprint}</code>
+            <CopyButton text={fingerprint} />
+          </span>
+        </Field>
+      </Fields>
+    </Section>
+  );
+}

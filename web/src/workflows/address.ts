@@ -1,4 +1,0 @@
-/** URL of a workflow's page. */
-export function workflowAddress(id: string): string {
-  return `/view?workflow=${encodeURIComponent(id)}`;
-}
