@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import { formatDuration, useSharedNow } from '../times.ts';
 import { StateGlyph } from '../ui/glyphs.tsx';
-import { STATE, STATES, endedOf, partsOf, totalOf } from '../ui/state.ts';
+import { STATE, STATES, endedOf, totalOf } from '../ui/state.ts';
 import { OutcomeBar, TallyList } from '../ui/state.tsx';
 import { useGroup, useMarks, useTally, useTree, useTreeNode } from './tree-context.ts';
 import type { ContainerNode, TaskNode } from './tree-node.ts';
@@ -41,25 +41,28 @@ function TaskItem({ node, level, place, siblings }: ItemProps & { node: TaskNode
     >
       <StateGlyph state={node.state} size={20} />
       <span className="node-name">{node.label}</span>
-      <span className="node-note tabular" aria-hidden="true">
-        <TaskNote node={node} />
-      </span>
+      <TaskNote node={node} />
     </div>
   );
 }
 
+/** How long the task ran; drawn by the style sheet, because the name of a node is that of its task. */
 function TaskNote({ node }: { node: TaskNode }) {
   if (node.state === 'creating' && node.expected !== null) {
-    return `${(node.created ?? 0).toLocaleString()} of ${node.expected.toLocaleString()}`;
+    return <Note text={`${(node.created ?? 0).toLocaleString()} of ${node.expected.toLocaleString()}`} />;
   }
-  if (node.startedAt === null) return '';
+  if (node.startedAt === null) return null;
   const tries = node.attempt > 1 ? `try ${node.attempt} · ` : '';
-  if (node.endedAt !== null) return tries + formatDuration(node.endedAt - node.startedAt);
-  return STATE[node.state].ended ? tries : <Running since={node.startedAt} before={tries} />;
+  if (node.endedAt !== null) return <Note text={tries + formatDuration(node.endedAt - node.startedAt)} />;
+  return STATE[node.state].ended ? <Note text={tries} /> : <Running since={node.startedAt} before={tries} />;
 }
 
 function Running({ since, before }: { since: number; before: string }) {
-  return before + formatDuration(useSharedNow() - since);
+  return <Note text={before + formatDuration(useSharedNow() - since)} />;
+}
+
+function Note({ text }: { text: string }) {
+  return <span className="node-note tabular" data-note={text} />;
 }
 
 function ContainerItem(props: ItemProps & { node: ContainerNode }) {
@@ -84,23 +87,19 @@ function ContainerItem(props: ItemProps & { node: ContainerNode }) {
 const MODE_TEXT = { sequential: 'in sequence', parallel: 'in parallel' } as const;
 const MODE_SIGN = { sequential: '↓', parallel: '⇉' } as const;
 
-/** What represents a container in the tree. Its name says all that is in it, so that its parts are hidden from readers. */
+/** What represents a container in the tree. */
 function ContainerHead({ node, group, level, place, siblings }: ItemProps & { node: ContainerNode; group: Group }) {
   const tally = useTally(node.id);
   const { selected, active } = useMarks(node.id);
   const { view } = useTree();
   const total = totalOf(tally);
   const alone = view.focus === node.id;
-  const ended = `${endedOf(tally).toLocaleString()} of ${total.toLocaleString()}`;
   const isGrowing = node.openGenerators > 0 && !STATE[node.state].ended;
-  const counts = partsOf(tally).map(({ n, label }) => `${n.toLocaleString()} ${label}`);
-  const name = [node.label, STATE[node.state].label, MODE_TEXT[node.mode], `${ended} ended`, ...counts];
   return (
     <div
       role="treeitem"
       data-id={node.id}
       className="group-head"
-      aria-label={[...name, ...(isGrowing ? [GROWING] : [])].join(', ')}
       aria-level={level}
       aria-setsize={siblings}
       aria-posinset={place}
@@ -119,11 +118,15 @@ function ContainerHead({ node, group, level, place, siblings }: ItemProps & { no
         <b className="node-name" title={node.reason ?? node.label}>
           {node.label}
         </b>
-        <span className="mode" title={`Its children run ${MODE_TEXT[node.mode]}`} aria-hidden="true">
-          {MODE_SIGN[node.mode]}
+        <span className="mode" title={`Its children run ${MODE_TEXT[node.mode]}`}>
+          <span aria-hidden="true">{MODE_SIGN[node.mode]}</span>
+          <span className="visually-hidden">
+            , {STATE[node.state].label}, {MODE_TEXT[node.mode]},{' '}
+          </span>
         </span>
-        <span className="node-note tabular" aria-hidden="true">
-          {ended}
+        <span className="node-note tabular">
+          {endedOf(tally).toLocaleString()} of {total.toLocaleString()}
+          <span className="visually-hidden"> ended</span>
         </span>
         {!alone && (
           <span className="zoom" data-action="zoom" title="Focus this group (Z)" aria-hidden="true">
@@ -131,16 +134,18 @@ function ContainerHead({ node, group, level, place, siblings }: ItemProps & { no
           </span>
         )}
       </div>
-      <div className="group-tally" aria-hidden="true">
-        {total > 0 && <OutcomeBar tally={tally} />}
+      <div className="group-tally">
+        {total > 0 && (
+          <span aria-hidden="true">
+            <OutcomeBar tally={tally} />
+          </span>
+        )}
         {!group.open && total > 0 && <TallyList tally={tally} />}
-        {isGrowing && <p className="quiet open-generators">{GROWING}.</p>}
+        {isGrowing && <p className="quiet open-generators">A generator may still add nodes.</p>}
       </div>
     </div>
   );
 }
-
-const GROWING = 'A generator may still add nodes';
 
 function GroupBody({ node, group, level }: { node: ContainerNode; group: Group; level: number }) {
   return (
