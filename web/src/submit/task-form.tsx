@@ -88,10 +88,10 @@ export function TaskForm({ onSubmitted, onDocument }: TaskFormProps) {
       <details open={hasSettingsFault || undefined}>
         <summary>Priority, delay, timeout, attempts</summary>
         <FormGrid>
-        <TextField label="Priority" hint="-1000 to 1000; higher starts first. Default 0." {...number('priority')} />
-        <TextField label="Delay" hint="Seconds before it may start. Default 0." {...number('delay')} />
-        <TextField label="Timeout" hint="Seconds without activity. Default 3600." {...number('timeout')} />
-        <TextField label="Attempts" hint="In total, if it fails. Default 1." {...number('attempts', 'retry')} />
+          <TextField label="Priority" hint="-1000 to 1000; higher starts first. Default 0." {...number('priority')} />
+          <TextField label="Delay" hint="Seconds before it may start. Default 0." {...number('delay')} />
+          <TextField label="Timeout" hint="Seconds without activity. Default 3600." {...number('timeout')} />
+          <TextField label="Attempts" hint="In total, if it fails. Default 1." {...number('attempts', 'retry')} />
         </FormGrid>
       </details>
       {error !== null && <ProblemBox error={error} />}
