@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { planBackfill, startBackfill } from '../api/jobs.ts';
 import type { BackfillRange } from '../api/jobs.ts';
-import { faultsOf } from '../data/field-faults.ts';
+import { faultsOf } from '../data/faults.ts';
 import { useFilters } from '../data/filters.ts';
 import { refreshAll } from '../data/query-client.ts';
 import { useSettled } from '../data/settled.ts';

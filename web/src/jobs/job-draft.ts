@@ -16,7 +16,9 @@ export interface Draft {
   workflow: string;
 }
 
-const EXAMPLE = { root: { mode: 'sequential', children: [{ kind: 'Command', input: { command: ['date'] } }] } };
+const EXAMPLE = {
+  root: { mode: 'sequential', children: [{ id: 'date', kind: 'Command', input: { argv: ['date'] } }] },
+};
 
 export function draftOf(job: JobDetail | null): Draft {
   if (job === null) {

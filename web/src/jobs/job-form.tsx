@@ -4,12 +4,14 @@ import type { SyntheticEvent } from 'react';
 import { useLocation } from 'wouter';
 import { storeJob } from '../api/jobs.ts';
 import { jobAddress } from '../data/addresses.ts';
-import { faultsOf } from '../data/field-faults.ts';
+import { faultsOf } from '../data/faults.ts';
 import { queryClient, refreshAll } from '../data/query-client.ts';
 import { Button, LinkButton } from '../ui/button.tsx';
-import { FormField } from '../ui/form-field.tsx';
+import { Faults, FormField } from '../ui/form-field.tsx';
+import { JsonEditor } from '../ui/json-editor.tsx';
 import { Page } from '../ui/page.tsx';
 import { ProblemBox } from '../ui/problem.tsx';
+import { useDocumentSchema } from '../submit/use-document-schema.ts';
 import { notify } from '../ui/toast.tsx';
 import { bodyOf, draftOf, FIELDS } from './job-draft.ts';
 import type { Draft } from './job-draft.ts';
@@ -57,7 +59,7 @@ export function JobForm({ job: current = null }: { job?: JobDetail | null }) {
           void save();
         }}
       >
-        <FormFields draft={draft} set={set} faults={byField} isNew={job === null} />
+        <FormFields draft={draft} set={set} faults={byField} error={error} isNew={job === null} />
         {other !== null && <ProblemBox error={other} />}
         <div className="form-actions">
           <Button type="submit" look="primary" disabled={isBusy}>
@@ -74,10 +76,13 @@ interface FieldsProps {
   draft: Draft;
   set: (change: Partial<Draft>) => void;
   faults: ReturnType<typeof faultsOf<(typeof FIELDS)[number]>>['byField'];
+  /** Why the server refused the job. */
+  error: unknown;
   isNew: boolean;
 }
 
-function FormFields({ draft, set, faults, isNew }: FieldsProps) {
+function FormFields({ draft, set, faults, error, isNew }: FieldsProps) {
+  const schema = useDocumentSchema('workflow', draft.workflow);
   const text = (name: 'name' | 'cron' | 'time_zone' | 'recurrence') => ({
     className: 'input',
     value: draft[name],
@@ -123,22 +128,19 @@ function FormFields({ draft, set, faults, isNew }: FieldsProps) {
           {(control) => <input {...control} {...text('recurrence')} inputMode="numeric" />}
         </FormField>
       </div>
-      <FormField
-        label="Workflow that it starts"
-        faults={faults.workflow}
-        hint="JSON, as for POST /v1/workflows. Nodes have names instead of UUIDs."
-      >
-        {(control) => (
-          <textarea
-            {...control}
-            className="input"
-            rows={14}
-            spellCheck={false}
-            value={draft.workflow}
-            onChange={(event) => set({ workflow: event.target.value })}
-          />
-        )}
-      </FormField>
+      <div>
+        <p className="form-label">Workflow that it starts</p>
+        <p className="form-hint">JSON, as for POST /v1/workflows. Nodes have names instead of UUIDs.</p>
+        <JsonEditor
+          label="Workflow that it starts"
+          text={draft.workflow}
+          onChange={(workflow) => set({ workflow })}
+          schema={schema}
+          error={error}
+          root="workflow"
+        />
+        {faults.workflow !== undefined && <Faults role="alert" faults={faults.workflow} />}
+      </div>
       {isNew && (
         <label className="form-check">
           <input type="checkbox" checked={draft.paused} onChange={(event) => set({ paused: event.target.checked })} />

@@ -1,5 +1,5 @@
 import { jobs } from '../api/jobs.ts';
-import { faultsOf } from '../data/field-faults.ts';
+import { faultsOf } from '../data/faults.ts';
 import { useLive } from '../data/live.ts';
 import { useSettled } from '../data/settled.ts';
 import { Faults } from '../ui/form-field.tsx';

@@ -1,14 +1,13 @@
-import { useMemo, useState } from 'react';
+import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { submitBatch, submitWorkflow } from '../api/operations.ts';
 import type { Submitted } from '../api/operations.ts';
-import { useKinds, useSchemas } from '../data/kinds.ts';
 import { parseJson } from '../data/parse-input.ts';
 import { Button } from '../ui/button.tsx';
 import { FormGrid, TextField } from '../ui/form.tsx';
 import { JsonEditor } from '../ui/json-editor.tsx';
 import { ProblemBox } from '../ui/problem.tsx';
-import { batchSchema, workflowSchema } from './document-schema.ts';
+import { useDocumentSchema } from './use-document-schema.ts';
 
 export interface Document {
   /** Of a batch; that of a workflow is in its text. */
@@ -96,15 +95,4 @@ export function DocumentForm({ type, document, onChange, onSubmitted }: Document
       </div>
     </>
   );
-}
-
-/** Made anew only when other kinds occur in the text. */
-function useDocumentSchema(type: 'batch' | 'workflow', text: string): object | null {
-  const schemas = useSchemas();
-  const kinds = useKinds();
-  const named = kinds.filter(({ name }) => text.includes(JSON.stringify(name))).map(({ name }) => name);
-  return useMemo(() => {
-    if (schemas === undefined) return null;
-    return type === 'batch' ? batchSchema(schemas, kinds, text) : workflowSchema(schemas, kinds, text);
-  }, [type, schemas, kinds, named.join(' ')]);
 }

@@ -1,8 +1,9 @@
 import { useId } from 'react';
 import type { ReactNode } from 'react';
+import { FormField } from './form-field.tsx';
 import './form.css';
 
-interface FormFieldProps {
+interface FieldProps {
   label: string;
   /** What belongs here. */
   hint?: ReactNode;
@@ -10,7 +11,7 @@ interface FormFieldProps {
   fault?: string | undefined;
 }
 
-interface TextFieldProps extends FormFieldProps {
+interface TextFieldProps extends FieldProps {
   value: string;
   onChange: (value: string) => void;
   type?: 'text' | 'number' | 'password';
@@ -22,33 +23,39 @@ interface TextFieldProps extends FormFieldProps {
 
 /** A labelled text, with what is wrong with it below. */
 export function TextField({ label, hint, fault, value, onChange, suggestions, ...input }: TextFieldProps) {
-  const id = useId();
+  const list = useId();
   return (
-    <FormRow id={id} {...{ label, hint, fault }}>
-      <input
-        id={id}
-        className="input"
-        autoComplete="off"
-        spellCheck={false}
-        value={value}
-        aria-invalid={fault === undefined ? undefined : true}
-        aria-describedby={`${id}-hint`}
-        list={suggestions === undefined ? undefined : `${id}-list`}
-        onChange={(event) => onChange(event.target.value)}
-        {...input}
-      />
-      {suggestions !== undefined && (
-        <datalist id={`${id}-list`}>
-          {suggestions.map((each) => (
-            <option key={each} value={each} />
-          ))}
-        </datalist>
+    <FormField {...{ label, hint }} faults={faultsOfField(fault)}>
+      {(control) => (
+        <>
+          <input
+            {...control}
+            className="input"
+            autoComplete="off"
+            spellCheck={false}
+            value={value}
+            list={suggestions === undefined ? undefined : list}
+            onChange={(event) => onChange(event.target.value)}
+            {...input}
+          />
+          {suggestions !== undefined && (
+            <datalist id={list}>
+              {suggestions.map((each) => (
+                <option key={each} value={each} />
+              ))}
+            </datalist>
+          )}
+        </>
       )}
-    </FormRow>
+    </FormField>
   );
 }
 
-interface SelectFieldProps extends FormFieldProps {
+function faultsOfField(fault: string | undefined): readonly string[] {
+  return fault === undefined ? [] : [fault];
+}
+
+interface SelectFieldProps extends FieldProps {
   value: string;
   onChange: (value: string) => void;
   /** From value to label. */
@@ -56,23 +63,18 @@ interface SelectFieldProps extends FormFieldProps {
 }
 
 export function SelectField({ label, hint, fault, value, onChange, options }: SelectFieldProps) {
-  const id = useId();
   return (
-    <FormRow id={id} {...{ label, hint, fault }}>
-      <select
-        id={id}
-        className="input"
-        value={value}
-        aria-describedby={`${id}-hint`}
-        onChange={(event) => onChange(event.target.value)}
-      >
-        {Object.entries(options).map(([each, text]) => (
-          <option key={each} value={each}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </FormRow>
+    <FormField {...{ label, hint }} faults={faultsOfField(fault)}>
+      {(control) => (
+        <select {...control} className="input" value={value} onChange={(event) => onChange(event.target.value)}>
+          {Object.entries(options).map(([each, text]) => (
+            <option key={each} value={each}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </FormField>
   );
 }
 
@@ -100,16 +102,4 @@ export function CheckField({ label, checked, onChange, disabled }: CheckFieldPro
 /** Fields in columns, as many as there is room for. */
 export function FormGrid({ children }: { children: ReactNode }) {
   return <div className="form-grid">{children}</div>;
-}
-
-function FormRow({ id, label, hint, fault, children }: FormFieldProps & { id: string; children: ReactNode }) {
-  return (
-    <div className="form-field">
-      <label htmlFor={id}>{label}</label>
-      {children}
-      <p id={`${id}-hint`} className={fault === undefined ? 'quiet' : 'form-fault'}>
-        {fault ?? hint}
-      </p>
-    </div>
-  );
 }
