@@ -222,7 +222,9 @@ test('a job is created with its next runs shown as one types; each fault is at i
       .getByText(/is not valid JSON/)
       .waitFor();
     await page.getByLabel('Scheduled runs left').fill('3');
-    await page.getByLabel('Workflow that it starts', { exact: true }).fill('{"root": {"mode": "sequental", "children": []}}');
+    await page
+      .getByLabel('Workflow that it starts', { exact: true })
+      .fill('{"root": {"mode": "sequental", "children": []}}');
     await driver.button('Create job');
     await faultOf('Name')
       .getByText(/letter or digit/)
