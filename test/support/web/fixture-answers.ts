@@ -8,6 +8,9 @@ export interface FixtureApi {
 /** The log of a task that has logged nothing. */
 export const NOTHING_LOGGED = { attempt: null, lines: [], next: 0 };
 
+/** What comes after a task of which nothing does. */
+export const NO_DEPENDENTS = { total: 0, total_capped: false, held_up: 0, tasks: [] };
+
 export function sendJson(response: ServerResponse, body: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }

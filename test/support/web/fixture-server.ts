@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
-import { NOTHING_LOGGED, sendJson, sendProblem } from './fixture-answers.ts';
+import { NO_DEPENDENTS, NOTHING_LOGGED, sendJson, sendProblem } from './fixture-answers.ts';
 import type { FixtureApi } from './fixture-answers.ts';
 import { answerSession, isLoggedIn } from './fixture-session.ts';
 
@@ -200,7 +200,7 @@ export class FixtureServer {
       return;
     }
     if (parts[3] === 'explain') {
-      sendJson(response, this.explain(task));
+      sendJson(response, { ...(this.explain(task) as object), dependents: NO_DEPENDENTS });
       return;
     }
     if (parts[3] === 'attempts' || parts[3] === 'logs' || parts[3] === 'artifacts') {

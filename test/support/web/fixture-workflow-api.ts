@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { NOTHING_LOGGED, sendJson, sendProblem } from './fixture-answers.ts';
+import { NO_DEPENDENTS, NOTHING_LOGGED, sendJson, sendProblem } from './fixture-answers.ts';
 import type { FixtureApi } from './fixture-answers.ts';
 import { isOpen } from './fixture-workflows.ts';
 import type { FixtureContainer, FixtureNode, FixtureTreeTask, FixtureWorkflow } from './fixture-workflows.ts';
@@ -77,7 +77,7 @@ export class FixtureWorkflowApi implements FixtureApi {
     const taskId = version === 'task' ? resource : resource === 'tasks' ? id : undefined;
     const found = taskId === undefined ? undefined : this.findTask(taskId);
     if (found === undefined || request.method !== 'GET') return false;
-    if (part === 'explain') sendJson(response, explain(found));
+    if (part === 'explain') sendJson(response, { ...(explain(found) as object), dependents: NO_DEPENDENTS });
     else if (part === 'result' && result(found) === null) sendProblem(response, 404, 'No result');
     else if (part === 'result') sendJson(response, result(found));
     else if (part === 'attempts' || part === 'artifacts') sendJson(response, []);
