@@ -10,7 +10,7 @@ export function InputTab({ task }: { task: Task }) {
     <Empty title="It has no input" />
   ) : (
     <Section title="Input">
-      <Json value={metadata} label="Input" testId="metadata" />
+      <Json value={metadata} label="Input of the task" testId="metadata" />
     </Section>
   );
 }

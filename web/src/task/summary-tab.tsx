@@ -10,10 +10,12 @@ import { formatDuration } from '../times.ts';
 import { Explain } from './explain.tsx';
 import { HeldUp } from './held-up.tsx';
 import { LogTail } from './log-tail.tsx';
+import { useRunOf } from './use-run-of.ts';
 
 /** Why it failed or does not run, what it prints, and its plain fields. */
 export function SummaryTab({ task }: { task: Task }) {
   const state = stateOf(task.status);
+  const { data: run } = useRunOf(task);
   return (
     <>
       {task.failure_reason !== null && (
@@ -58,7 +60,7 @@ export function SummaryTab({ task }: { task: Task }) {
             <CopyText text={task.id} />
           </Field>
           <Field label="Run">
-            <Link href={`/runs/${task.batch_id}`}>{task.batch_id}</Link>
+            <Link href={`/runs/${task.batch_id}`}>{run?.title ?? task.batch_id}</Link>
           </Field>
         </Fields>
       </Section>

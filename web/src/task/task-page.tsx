@@ -19,6 +19,7 @@ import { LogTab } from './log-tab.tsx';
 import { ResultTab } from './result-tab.tsx';
 import { SummaryTab } from './summary-tab.tsx';
 import { TaskActions } from './task-actions.tsx';
+import { useRunOf } from './use-run-of.ts';
 import { WebhooksTab } from './webhooks-tab.tsx';
 
 type TabName = 'summary' | 'attempts' | 'logs' | 'input' | 'result' | 'artifacts' | 'webhooks';
@@ -37,6 +38,7 @@ const TABS: readonly (Omit<Tab<TabName>, 'content'> & { content: (task: Task) =>
 export function TaskPage() {
   const { id } = useParams<{ id: string }>();
   const { data: task, error, dataUpdatedAt } = useLive(['task', id], (signal) => tasks.get(id, signal));
+  const { data: run } = useRunOf(task);
   if (task === undefined && error instanceof ApiError && (error.status === 404 || error.status === 400)) {
     return <NoSuchTask id={id} />;
   }
@@ -52,7 +54,7 @@ export function TaskPage() {
       title={task.name}
       crumbs={[
         { label: 'Runs', href: '/runs' },
-        { label: 'Run of this task', href: `/runs/${task.batch_id}` },
+        { label: run?.title ?? 'Run', href: `/runs/${task.batch_id}` },
       ]}
       lead={<Lead task={task} />}
       actions={<TaskActions task={task} />}

@@ -23,7 +23,11 @@ export function viewsOf({ failedBatch, failedTask, workflow, wideBatch }: ShownI
     { name: 'tree', path: `/runs/${workflow}` },
     { name: 'timeline', path: `/runs/${failedBatch}?view=timeline` },
     { name: 'run-tasks', path: `/runs/${failedBatch}?view=tasks` },
-    { name: 'task-summary', path: `/tasks/${failedTask}` },
+    {
+      name: 'task-summary',
+      path: `/tasks/${failedTask}`,
+      arrange: (page) => page.getByTestId('log').waitFor(),
+    },
     ...['attempts', 'logs', 'input', 'result', 'artifacts', 'webhooks'].map(task),
     { name: 'workers', path: '/workers' },
     { name: 'queues', path: '/queues' },
@@ -137,5 +141,11 @@ export async function openView(page: Page, url: string, { path, arrange }: View)
   await page.locator('main h1, main .run-head, main h2').first().waitFor();
   const loading = page.locator('.loading');
   await eventually(async () => (await loading.count()) === 0, `${path} has loaded`, 60_000);
+  if ((await page.locator('canvas').count()) > 0)
+    await eventually(
+      () => page.evaluate<boolean>('window.__heddle === undefined || window.__heddle.ready'),
+      `${path} is drawn`,
+      60_000,
+    );
   await arrange?.(page);
 }

@@ -249,6 +249,7 @@ function earlier(one: number | null, other: number | null): number | null {
   return Math.min(one, other);
 }
 
+/** What never started, or has not yet, comes last. */
 function startOf(row: TimelineRow): number {
-  return row.started_at ?? (row.type === 'container' ? null : row.ready_at) ?? row.created_at;
+  return row.started_at ?? (row.type === 'container' ? null : row.ready_at) ?? Number.MAX_SAFE_INTEGER;
 }
