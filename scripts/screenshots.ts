@@ -16,7 +16,7 @@ const DIRECTORY = join(ROOT, 'build/screenshots');
 const IMAGES = join(ROOT, 'docs/images');
 
 /** In the documentation, by view. */
-const SHOWN = new Set(['home', 'runs', 'grid', 'graph', 'timeline', 'task-summary', 'schedules', 'tree']);
+const SHOWN = new Set(['home', 'runs', 'grid', 'graph', 'timeline', 'tree', 'task-summary', 'surface']);
 
 const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
   light: { colorScheme: 'light', viewport: { width: 1400, height: 900 } },

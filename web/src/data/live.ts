@@ -3,7 +3,7 @@ import type { QueryKey, UseQueryResult } from '@tanstack/react-query';
 import { ApiError } from '../api/client.ts';
 
 /** A change is on the screen within two seconds. */
-const LIVE_MS = 1200;
+const LIVE_MS = 1000;
 /** Lists stay live while at most this many pages are open. */
 const LIVE_PAGES_MAX = 4;
 

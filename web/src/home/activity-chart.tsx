@@ -18,7 +18,7 @@ function NoChart({ title }: { title: string }) {
 export function ActivityChart({ minutes }: { minutes: readonly Minute[] }) {
   const at = minutes.map(({ minute }) => Date.parse(minute) / 1000);
   return (
-    <Suspense fallback={<p className="quiet">Loading…</p>}>
+    <Suspense fallback={<p className="quiet loading">Loading…</p>}>
       <div className="charts">
         <Chart
           title="Ended tasks a minute"

@@ -21,7 +21,7 @@ export interface OverviewOptions {
 }
 
 /** How long an answer is used for further callers, ms. */
-const HOME_MAX_AGE_MS = 1_500;
+const HOME_MAX_AGE_MS = 500;
 
 /** The state of the whole system, from one database. */
 export function createOverview({ database, clock, unreachable, now }: OverviewOptions): Overview {
