@@ -45,7 +45,7 @@ function kind(name: string, description: string): KindDefinition {
       if (lines.length === 0) await sleep(secs * 1_000, undefined, { signal });
       for (const [path, text] of Object.entries(files)) await artifacts.put(path, text);
       if (fails !== undefined) throw new Error(fails);
-      return (result ?? {}) as never;
+      return result ?? {};
     },
   });
 }
