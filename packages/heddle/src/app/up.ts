@@ -125,7 +125,7 @@ async function runExample(start: Start, system: System): Promise<void> {
     const example = await startExample(options, stop);
     if (example === null || example.workflowId === null) return;
     const { workflowId, token } = example;
-    onEvent({ event: 'example', workflow_id: workflowId, page: `${system.url}/view?workflow=${workflowId}` });
+    onEvent({ event: 'example', workflow_id: workflowId, page: `${system.url}/runs/${workflowId}` });
     const shown = show({ apiUrl: system.url, token, workflowId, signal: stop });
     const ended = waitForExample(options, workflowId, stop);
     await Promise.all([shown.catch(warn(log, 'could not show the progress of the example')), ended]);

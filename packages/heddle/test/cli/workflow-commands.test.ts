@@ -76,7 +76,7 @@ describe('heddle workflow', () => {
     });
     assert.equal(submitted.code, 0, submitted.stderr);
     const [, id] = /^workflow ([0-9a-f-]{36}): 4 tasks in 2 containers$/.exec(submitted.lines[0]!)!;
-    assert.equal(submitted.lines[1], `see it at ${server.url}/view?workflow=${id}`);
+    assert.equal(submitted.lines[1], `see it at ${server.url}/runs/${id}`);
     const got = await on('get', id!);
     assert.match(got.stdout, /^name {5}given$/m);
     assert.match(got.stdout, /^state {4}▶ Running$/m);

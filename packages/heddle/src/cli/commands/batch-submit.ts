@@ -49,7 +49,7 @@ async function submit(
     output.result({ batch_id: null, tasks: [] }, () => output.line('nothing to create: no tasks given'));
     return undefined;
   }
-  const page = `${url}/view?batch=${batchId}`;
+  const page = `${url}/runs/${batchId}`;
   if (output.json && watch)
     output.document({ event: 'submitted', batch_id: batchId, created: created.length, page, warnings });
   else

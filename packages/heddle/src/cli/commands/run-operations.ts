@@ -56,7 +56,7 @@ async function rerun(
   const started = await client.operations.rerun(id, inputs === undefined ? {} : { inputs });
   output.result(started, () => {
     output.line(`${started.type} ${started.id} started`);
-    output.line(`see it at ${url}/view?${started.type}=${started.id}`);
+    output.line(`see it at ${url}/runs/${started.id}`);
   });
   return undefined;
 }

@@ -32,7 +32,7 @@ export async function submitWorkflow(
     idempotencyKey === undefined ? {} : { idempotencyKey },
   );
   const { id } = submitted;
-  const page = `${url}/view?workflow=${id}`;
+  const page = `${url}/runs/${id}`;
   if (output.json && watch) output.document({ event: 'submitted', workflow_id: id, page, ...submitted });
   else
     output.result({ workflow_id: id, page, ...submitted }, () => {
