@@ -1854,7 +1854,7 @@ UNION ALL
 -- heddle.pause_tasks(p_ids uuid[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
--- heddle.pause_workflow(p_workflow uuid, p_pause boolean, p_now timestamp with time zone)
+-- heddle.pause_workflows(p_workflows uuid[], p_pause boolean, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.pick_ready(p_lanes integer[], p_limit integer)

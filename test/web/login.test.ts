@@ -146,7 +146,7 @@ describe('with a token', () => {
     await other.getByRole('heading', { name: 'Log in' }).waitFor();
   });
 
-  test('a session that somebody else ends, and one of a revoked token, end within seconds on open pages', async () => {
+  test('a session that another user ends, and one of a revoked token, end within seconds on open pages', async () => {
     const { text } = await newToken(['read']);
     const admin = { authorization: `Bearer ${(await newToken(['admin'])).text}` };
     await logInWithToken(text);

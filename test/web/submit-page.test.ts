@@ -186,7 +186,7 @@ test('a rule and an action are stored, edited and deleted', () =>
       .waitFor();
   }));
 
-test('whoever may only look is offered none of it', async () => {
+test('a user who may only read is offered none of it', async () => {
   const bare = await ConsoleBench.start({ flags: { HEDDLE_REQUIRE_TOKENS: 'true' }, scopes: ['read'] });
   try {
     await bare.withPage(async (page, driver) => {

@@ -79,7 +79,7 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     ].join('|')})$`,
   ),
   'single statements of operators and senders, who see no answer and ask again':
-    /^(?:jobs\.(?:insert|update|remove)|job_history\.remember_triggered|trees\.pause_workflow|queues\.(?:send|redrive)|tasks\.release)$/,
+    /^(?:jobs\.(?:insert|update|remove)|job_history\.remember_triggered|runs\.pause|queues\.(?:send|redrive)|tasks\.release)$/,
   'queues whose messages come again until they are settled':
     /^(?:queues\.(?:hide|note_dead|forget_dead)|queue_outbox\.(?:insert|claim|delete|postpone)|queue_bodies\.[a-z]+)$/,
   'what scans found, merged in one transaction by a task that runs again; reads of it, and housekeeping':

@@ -24,7 +24,7 @@ type Edited = ReadonlyMap<string, EditedInput>;
 
 const WAYS = { same: 'As it was', changed: 'With changed input' } as const;
 
-/** Starts a run anew: as it was, or with other inputs of some of its tasks. */
+/** Starts a run again: as it was, or with other inputs of some of its tasks. */
 export function RerunDialog({ run, onClose }: { run: Run; onClose: () => void }) {
   const [, navigate] = useLocation();
   const [way, setWay] = useState<keyof typeof WAYS>('same');

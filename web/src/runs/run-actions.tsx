@@ -35,7 +35,7 @@ function labelOf(verb: string, { type }: Run): string {
   return type === 'batch' ? `${verb} batch` : verb;
 }
 
-/** What can be done with a whole run: stop it, hold it, try again, start it anew, and its definition. */
+/** What can be done with a whole run: stop it, hold it, retry it, run it again, and its definition. */
 export function RunActions({ run }: { run: Run }) {
   const can = useCan();
   const [opened, setOpened] = useState<'rerun' | 'definition' | null>(null);

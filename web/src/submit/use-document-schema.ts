@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { useKinds, useSchemas } from '../data/kinds.ts';
 import { batchSchema, workflowSchema } from './document-schema.ts';
 
-/** The schema of a batch or a workflow; null until it is known. Made anew only when other kinds occur in the text. */
+/** The schema of a batch or a workflow; null until it is known. Built again only when other kinds occur in the text. */
 export function useDocumentSchema(type: 'batch' | 'workflow', text: string): object | null {
   const schemas = useSchemas();
   const kinds = useKinds();

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts';
 
-/** What a process tells of a kind that it runs. */
+/** How a process describes a kind that it runs. */
 export interface KindDescription {
   name: string;
   description: string | null;

@@ -26,7 +26,7 @@ import { announceEnds } from './notices/announce-ends.ts';
 import { Observer } from './observe.ts';
 import { Offers } from './offers.ts';
 import * as operate from './operate.ts';
-import { operateRuns } from './operate-runs.ts';
+import { operateRun, operateRuns } from './operate-runs.ts';
 import * as outbox from './outbox.ts';
 import type { Engine } from './port.ts';
 import { leave, present } from './presence.ts';
@@ -111,10 +111,10 @@ function verbsOf(context: EngineContext): Engine {
     update: (updates) => counting(metrics?.tasksDbSaveFailures, update(context, updates)),
     progress: (reports) => counting(metrics?.batchUpdateFailures, progress(context, reports)),
     cancel: (ids, reason) => operate.cancel(context, ids, reason ?? 'it was canceled'),
-    cancelWorkflow: (id) => operate.cancelWorkflow(context, id),
-    pauseWorkflow: (id) => advance.setPaused(context, id, true),
-    resumeWorkflow: (id) => advance.setPaused(context, id, false),
-    retryWorkflow: (id) => advance.retryWorkflow(context, id),
+    cancelWorkflow: (id) => operateRun(context, id, 'cancel'),
+    pauseWorkflow: (id) => operateRun(context, id, 'pause'),
+    resumeWorkflow: (id) => operateRun(context, id, 'resume'),
+    retryWorkflow: (id) => operateRun(context, id, 'retry'),
     operateRuns: (ids, operation) => operateRuns(context, ids, operation),
     pause: (ids) => operate.pause(context, ids),
     resume: (ids) => operate.resume(context, ids),

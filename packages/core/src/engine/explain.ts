@@ -123,7 +123,7 @@ async function parentsOf(context: EngineContext, id: string): Promise<Obstacle |
   };
 }
 
-/** Returns the values of the fields by which a slot is told from others of its rule. */
+/** Returns the values of the fields that distinguish a slot from others of its rule. */
 export function slotFields(fields: readonly string[], key: readonly JsonValue[]): JsonObject {
   return Object.fromEntries(fields.map((field, index) => [field, key[index] ?? null]));
 }

@@ -1,48 +1,54 @@
+import { HeddleError } from '@heddle/base/errors';
 import {
   findOperatedRuns,
   findTasksOfRuns,
-  setRunsPaused,
+  pauseRuns,
   type OperatedRun,
   type TaskChoice,
 } from '../store/run-operations.ts';
+import { cancelTasks, retryTasks, type Moved } from '../store/transitions.ts';
 import type { EngineContext } from './context.ts';
-import { cancel, pause, resume } from './operate.ts';
-import type { RunOperation, RunOutcome, TransitionOutcome } from './port.ts';
-import { retry } from './retry.ts';
+import type { RunOperation, RunOutcome } from './port.ts';
+import { outcomesOf } from './report.ts';
+import { openAttempts, recordEnds } from './traces/attempts.ts';
 
 /** Tasks of one transition: runs are taken together up to this number, and a larger one by itself. */
 const TASKS_AT_ONCE = 20_000;
+const APPLIED = 0;
+
+/** How many tasks changed, by run. */
+type Changes = ReadonlyMap<string, number>;
 
 interface Operation {
-  choice: TaskChoice;
-  run: (context: EngineContext, ids: readonly string[]) => Promise<TransitionOutcome[]>;
-  /** Why a run with these numbers does not change; null: it may. */
-  refusal: (run: OperatedRun) => string | null;
-  /** What is said of a run without tasks that can change. */
-  nothing: string;
+  change: (context: EngineContext, runs: readonly string[]) => Promise<Changes>;
+  /** Why nothing of a run changed. */
+  nothing: (run: OperatedRun) => string;
 }
 
-const ended = ({ remaining }: OperatedRun): string | null => (remaining === 0 ? 'The run has ended' : null);
+const ENDED = 'The run has ended';
+const isEnded = ({ remaining }: OperatedRun): boolean => remaining === 0;
 
 const OPERATIONS: Readonly<Record<RunOperation, Operation>> = {
-  cancel: {
-    choice: 'open',
-    run: (context, ids) => cancel(context, ids, 'its run was canceled'),
-    refusal: ended,
-    nothing: 'The run has ended',
+  cancel: { change: (context, runs) => changeTasks(context, runs, 'open', cancelOpen), nothing: () => ENDED },
+  pause: {
+    change: (context, runs) => setPaused(context, runs, true),
+    nothing: (run) => (isEnded(run) ? ENDED : 'All of its unfinished tasks are paused already'),
   },
-  pause: { choice: 'unpaused', run: pause, refusal: ended, nothing: 'All of its unfinished tasks are paused already' },
-  resume: { choice: 'paused', run: resume, refusal: ended, nothing: 'None of its tasks is paused' },
+  resume: {
+    change: (context, runs) => setPaused(context, runs, false),
+    nothing: (run) => (isEnded(run) ? ENDED : 'None of its tasks is paused'),
+  },
   retry: {
-    choice: 'unsuccessful',
-    run: (context, ids) => retry(context, ids),
-    refusal: ({ is_tree, remaining }) =>
-      is_tree && remaining > 0
-        ? `${remaining} tasks of the workflow have not ended; wait for them, or cancel the workflow`
-        : null,
-    nothing: 'None of its tasks has failed, timed out or was canceled',
+    change: (context, runs) => changeTasks(context, runs, 'unsuccessful', reopen),
+    nothing: (run) => openTasksOf(run) ?? 'None of its tasks has failed, timed out or was canceled',
   },
 };
+
+/** Why a workflow cannot be retried yet; null: it can. */
+function openTasksOf({ is_tree, remaining }: OperatedRun): string | null {
+  if (!is_tree || remaining === 0) return null;
+  return `${remaining} tasks of the workflow have not ended; wait for them, or cancel the workflow`;
+}
 
 /** Changes runs, each as a whole; a run that cannot change does not affect the others. */
 export async function operateRuns(
@@ -50,47 +56,87 @@ export async function operateRuns(
   ids: readonly string[],
   operation: RunOperation,
 ): Promise<RunOutcome[]> {
-  const { choice, run, refusal, nothing } = OPERATIONS[operation];
-  const found = new Map((await findOperatedRuns(context.database, ids)).map((each) => [each.id, each]));
-  const refused = new Map<string, string>();
-  const open: OperatedRun[] = [];
-  for (const id of new Set(ids)) {
-    const known = found.get(id);
-    const reason = known === undefined ? 'No such run' : refusal(known);
-    if (reason === null) open.push(known!);
-    else refused.set(id, reason);
-  }
+  const { change, nothing } = OPERATIONS[operation];
+  const found = new Map((await findOperatedRuns(context.database, ids)).map((run) => [run.id, run]));
+  const able = [...found.values()].filter((run) => operation !== 'retry' || openTasksOf(run) === null);
   const changed = new Map<string, number>();
-  for (const group of groupsOf(open)) {
-    const runs = group.map(({ id }) => id);
-    if (operation === 'pause' || operation === 'resume') {
-      await setRunsPaused(context.database, runs, operation === 'pause');
-    }
-    const tasks = await findTasksOfRuns(context.database, runs, choice);
-    const runOf = new Map(tasks.map(({ id, workflow_id }) => [id, workflow_id]));
-    for (const { task_id, result } of await run(context, [...runOf.keys()])) {
-      if (result !== 'applied') continue;
-      const id = runOf.get(task_id)!;
-      changed.set(id, (changed.get(id) ?? 0) + 1);
-    }
-  }
+  for (const runs of groupsOf(able)) for (const [id, tasks] of await change(context, runs)) changed.set(id, tasks);
   return ids.map((id) => {
     const tasks = changed.get(id) ?? 0;
-    return { id, tasks, reason: tasks > 0 ? null : (refused.get(id) ?? nothing) };
+    const run = found.get(id);
+    return { id, tasks, reason: tasks > 0 ? null : run === undefined ? 'No such run' : nothing(run) };
   });
 }
 
+/**
+ * Changes a run as a whole; returns the number of its tasks that changed, or null if there is no such run.
+ *
+ * @throws HeddleError CONFLICT if tasks of a workflow to be retried are open
+ */
+export async function operateRun(context: EngineContext, id: string, operation: RunOperation): Promise<number | null> {
+  const [run] = await findOperatedRuns(context.database, [id]);
+  if (run === undefined) return null;
+  const obstacle = operation === 'retry' ? openTasksOf(run) : null;
+  if (obstacle !== null) throw new HeddleError('CONFLICT', obstacle);
+  return (await OPERATIONS[operation].change(context, [id])).get(id) ?? 0;
+}
+
 /** Runs whose tasks are changed in one transition. */
-function groupsOf(runs: readonly OperatedRun[]): OperatedRun[][] {
-  const groups: OperatedRun[][] = [];
+function groupsOf(runs: readonly OperatedRun[]): string[][] {
+  const groups: string[][] = [];
   let size = Infinity;
-  for (const run of runs) {
-    if (size + run.task_count > TASKS_AT_ONCE) {
+  for (const { id, task_count } of runs) {
+    if (size + task_count > TASKS_AT_ONCE) {
       groups.push([]);
       size = 0;
     }
-    groups.at(-1)!.push(run);
-    size += run.task_count;
+    groups.at(-1)!.push(id);
+    size += task_count;
   }
   return groups;
+}
+
+async function changeTasks(
+  context: EngineContext,
+  runs: readonly string[],
+  choice: TaskChoice,
+  transition: (context: EngineContext, ids: readonly string[]) => Promise<Moved>,
+): Promise<Changes> {
+  const tasks = await findTasksOfRuns(context.database, runs, choice);
+  const changes = new Map<string, number>();
+  if (tasks.length === 0) return changes;
+  const moved = await transition(
+    context,
+    tasks.map(({ id }) => id),
+  );
+  await context.observer.moved({ ...moved, codes: null });
+  for (const [index, { workflow_id: id }] of tasks.entries()) {
+    if ((moved.codes?.[index] ?? APPLIED) === APPLIED) changes.set(id, (changes.get(id) ?? 0) + 1);
+  }
+  return changes;
+}
+
+async function cancelOpen(context: EngineContext, ids: readonly string[]): Promise<Moved> {
+  const open = await openAttempts(context, ids);
+  const moved = await cancelTasks(context.database, ids, 'its run was canceled', context.now());
+  recordEnds(
+    context,
+    open,
+    outcomesOf(ids, moved, () => 'canceled'),
+    () => ({ outcome: 'canceled' }),
+  );
+  return moved;
+}
+
+/** Archived tasks included. */
+function reopen({ database, now }: EngineContext, ids: readonly string[]): Promise<Moved> {
+  return database.transaction((tx) => retryTasks(tx, ids, now()));
+}
+
+async function setPaused(context: EngineContext, ids: readonly string[], paused: boolean): Promise<Changes> {
+  const moved = await pauseRuns(context.database, ids, paused, context.now());
+  if (moved === null) return new Map();
+  const { runs, ...others } = moved;
+  await context.observer.moved({ ...others, codes: null });
+  return new Map(runs?.map(({ id, tasks }) => [id, tasks]));
 }

@@ -1,10 +1,9 @@
-import { cancelTasks, findOpenTasks, pauseTasks, releaseTasks, resumeTasks, type Moved } from '../store/transitions.ts';
+import { cancelTasks, pauseTasks, releaseTasks, resumeTasks, type Moved } from '../store/transitions.ts';
 import { TRANSITION_RESULTS } from '../store/sql-names.ts';
-import { findStates, findWorkflow } from '../store/task-reads.ts';
+import { findStates } from '../store/task-reads.ts';
 import type { EngineContext } from './context.ts';
 import type { TransitionOutcome } from './port.ts';
 import { openAttempts, recordEnds } from './traces/attempts.ts';
-import { outcomesOf } from './report.ts';
 
 type Operation = (ids: readonly string[]) => Promise<Moved>;
 
@@ -36,19 +35,6 @@ export async function cancel(
   const outcomes = await operate(context, ids, (set) => cancelTasks(context.database, set, reason, context.now()));
   recordEnds(context, open, outcomes, () => ({ outcome: 'canceled' }));
   return outcomes;
-}
-
-/** Cancels every open task of a workflow; returns their number, or null if there is no such workflow. */
-export async function cancelWorkflow(context: EngineContext, id: string): Promise<number | null> {
-  if ((await findWorkflow(context.database, id)) === null) return null;
-  const ids = await findOpenTasks(context.database, id);
-  if (ids.length === 0) return 0;
-  const open = await openAttempts(context, ids);
-  const moved = await cancelTasks(context.database, ids, 'its workflow was canceled', context.now());
-  await context.observer.moved({ ...moved, codes: null });
-  const outcomes = outcomesOf(ids, moved, () => 'canceled');
-  recordEnds(context, open, outcomes, () => ({ outcome: 'canceled' }));
-  return outcomes.filter(({ result }) => result === 'applied').length;
 }
 
 export function pause(context: EngineContext, ids: readonly string[]): Promise<TransitionOutcome[]> {

@@ -4,12 +4,13 @@ import type { Queryable, Statement } from './database.ts';
 /** A worker counts for a minute, as in reads_queue. */
 const COLUMNS = `n.name, d.description, d.input_schema, coalesce(w.workers, 0) as workers, w.last_seen_at`;
 
-const FROM = `left join kind k on k.name = n.name
+/** @param lanes whose workers are looked up; null: of all */
+const from = (lanes: string): string => `left join kind k on k.name = n.name
     left join kind_description d on d.kind_id = k.id
     left join (
       select c.lane, count(*) filter (where c.heard_at > clock_timestamp() - interval '1 minute') as workers,
         max(c.heard_at) as last_seen_at
-      from lane_claimers(null, null) c group by c.lane) w on w.lane = k.id`;
+      from lane_claimers(${lanes}, null) c group by c.lane) w on w.lane = k.id`;
 
 const LIST: Statement = {
   name: 'kinds.list',
@@ -17,14 +18,14 @@ const LIST: Statement = {
       (select k.name from kind k where k.name > $2 order by k.name limit $3)
       union select u.name from unnest($1::text[]) u(name) where u.name > $2
       order by name limit $3) n
-    ${FROM} order by n.name`,
+    ${from('null')} order by n.name`,
 };
 
 const GET: Statement = {
   name: 'kinds.get',
   text: `select ${COLUMNS} from (
       select k.name from kind k where k.name = $2 union select u.name from unnest($1::text[]) u(name) where u.name = $2) n
-    ${FROM}`,
+    ${from('array(select k.id from kind k where k.name = $2)')}`,
 };
 
 const DESCRIBE: Statement = {

@@ -1,32 +1,24 @@
 import type { Queryable, Statement } from './database.ts';
 import { withCodes } from './sql-names.ts';
-import { uuidArray } from './transitions.ts';
+import { uuidArray, type Moved } from './transitions.ts';
 
 /** What decides whether an operation changes a run, and how much of it. */
 export interface OperatedRun {
   id: string;
   is_tree: boolean;
-  archived: boolean;
-  paused: boolean;
   task_count: number;
   remaining: number;
 }
 
 const FIND_RUNS: Statement = {
   name: 'runs.find_operated',
-  text: `select w.id, w.is_tree, w.archived, w.paused, w.task_count, w.remaining
+  text: `select w.id, w.is_tree, w.task_count, w.remaining
     from workflow_all w where w.id = any($1::uuid[])`,
 };
 
-/** Nodes that are added while a workflow is paused are paused, too. */
-const SET_PAUSED: Statement = {
-  name: 'runs.set_paused',
-  text: `with locked as (
-      select w.id from workflow w where w.id = any($1::uuid[]) order by w.id for no key update)
-    update workflow w set paused = $2 and w.remaining > 0 from locked l where w.id = l.id`,
-};
+const PAUSE: Statement = { name: 'runs.pause', text: 'select pause_workflows($1::uuid[], $2, $3) as moved' };
 
-export type TaskChoice = 'open' | 'unpaused' | 'paused' | 'unsuccessful';
+export type TaskChoice = 'open' | 'unsuccessful';
 
 const chosen = (name: string, table: 'task' | 'task_all', condition: string): Statement => ({
   name,
@@ -36,8 +28,6 @@ const chosen = (name: string, table: 'task' | 'task_all', condition: string): St
 
 const FIND_TASKS: Readonly<Record<TaskChoice, Statement>> = {
   open: chosen('runs.find_open_tasks', 'task', '(t.state + 0) < :terminal'),
-  unpaused: chosen('runs.find_unpaused_tasks', 'task', '(t.state + 0) < :paused'),
-  paused: chosen('runs.find_paused_tasks', 'task', '(t.state + 0) = :paused'),
   unsuccessful: chosen('runs.find_unsuccessful_tasks', 'task_all', '(t.state + 0) between :failed and :canceled'),
 };
 
@@ -45,8 +35,16 @@ export function findOperatedRuns(queryable: Queryable, ids: readonly string[]): 
   return queryable.query(FIND_RUNS, [uuidArray(ids)]);
 }
 
-export async function setRunsPaused(queryable: Queryable, ids: readonly string[], paused: boolean): Promise<void> {
-  await queryable.query(SET_PAUSED, [uuidArray(ids), paused]);
+/** `runs`: how many tasks changed, of the runs of which any did. Null if there are no such runs, archived ones aside. */
+export async function pauseRuns(
+  queryable: Queryable,
+  ids: readonly string[],
+  pause: boolean,
+  now: string | null,
+): Promise<(Moved & { runs?: { id: string; tasks: number }[] | null }) | null> {
+  type Row = { moved: Awaited<ReturnType<typeof pauseRuns>> };
+  const [row] = await queryable.query<Row>(PAUSE, [uuidArray(ids), pause, now]);
+  return row!.moved;
 }
 
 /** Returns those tasks of some runs that an operation is about. */

@@ -1,6 +1,5 @@
 import type { JsonObject } from '@heddle/base/json';
 import type { Queryable, Statement } from './database.ts';
-import { withCodes } from './sql-names.ts';
 import type { TracedAttempt } from './traces.ts';
 
 /** Result of a transition; absent members mean "none". Kinds and lanes are ids. */
@@ -85,11 +84,6 @@ const UNARCHIVE: Statement = {
   name: 'tasks.unarchive',
   text: `select unarchive_workflow(w.id) from (
     select distinct workflow_id as id from archive_task where id = any($1::uuid[]) order by 1) w`,
-};
-
-const FIND_OPEN_TASKS: Statement = {
-  name: 'tasks.find_open',
-  text: withCodes(`select id from task where workflow_id = $1 and (state + 0) < :terminal order by id`),
 };
 
 const PROMOTE_DELAYED: Statement = { name: 'tasks.promote_delayed', text: `select promote_delayed($1, $2) as moved` };
@@ -256,10 +250,6 @@ export async function replaceInputs(
 ): Promise<number[]> {
   const [row] = await queryable.query<{ lanes: number[] }>(REPLACE_INPUTS, [JSON.stringify(rows), now]);
   return row!.lanes;
-}
-
-export async function findOpenTasks(queryable: Queryable, workflowId: string): Promise<string[]> {
-  return (await queryable.query<{ id: string }>(FIND_OPEN_TASKS, [workflowId])).map((row) => row.id);
 }
 
 export async function promoteDelayed(

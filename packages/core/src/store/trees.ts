@@ -1,5 +1,4 @@
 import type { Queryable, Statement } from './database.ts';
-import { withCodes } from './sql-names.ts';
 import type { SpecRow, TaskRow } from './submissions.ts';
 import { numberArray, uuidArray, type Moved } from './transitions.ts';
 
@@ -38,15 +37,6 @@ const COMPLETE_GENERATORS: Statement = {
 const REEVALUATE: Statement = {
   name: 'trees.reevaluate',
   text: `select reevaluate_workflows($1::uuid[], $2::uuid[], $3) as moved`,
-};
-
-const PAUSE_WORKFLOW: Statement = { name: 'trees.pause_workflow', text: `select pause_workflow($1, $2, $3) as moved` };
-
-const FIND_RETRYABLE: Statement = {
-  name: 'trees.find_retryable',
-  text: withCodes(
-    `select id from task_all where workflow_id = $1 and (state + 0) between :failed and :canceled order by id`,
-  ),
 };
 
 /** For a workflow that is a tree. */
@@ -187,20 +177,4 @@ export async function reevaluate(
   const values = [uuidArray(ids), tasks === null ? null : uuidArray(tasks), now];
   const [row] = await queryable.query<{ moved: Moved | null }>(REEVALUATE, values);
   return row!.moved;
-}
-
-/** Null if there is no such workflow, archived ones aside. */
-export async function pauseWorkflow(
-  queryable: Queryable,
-  id: string,
-  pause: boolean,
-  now: string | null,
-): Promise<Moved | null> {
-  const [row] = await queryable.query<{ moved: Moved | null }>(PAUSE_WORKFLOW, [id, pause, now]);
-  return row!.moved;
-}
-
-/** Returns the failed tasks of a workflow, archived ones included. */
-export async function findRetryable(queryable: Queryable, id: string): Promise<string[]> {
-  return (await queryable.query<{ id: string }>(FIND_RETRYABLE, [id])).map((row) => row.id);
 }

@@ -21,7 +21,7 @@ export class ServerKinds implements Kinds {
     this.#directory = directory;
   }
 
-  /** Tells the database of the kinds that this server runs. */
+  /** Describes the kinds that this server runs in the database. */
   async add(kinds: readonly KindDefinition[]): Promise<void> {
     for (const kind of kinds) this.#own.set(kind.name, kind);
     await this.#directory.describe(kinds.map(describeKind));

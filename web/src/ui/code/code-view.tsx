@@ -127,7 +127,7 @@ function extensions(schemaOf: () => Schema | null) {
           },
         ],
         icons: false,
-        // So many fit without scrolling: the list has no focus of its own.
+        // This number fits without scrolling: the list has no focus of its own.
         maxRenderedOptions: 12,
         // They open by themselves within quotes only, where Enter means nothing else.
         interactionDelay: 0,

@@ -8,7 +8,7 @@ export const TIMELINE_ROWS_MAX = 2000;
 export const EQUAL_SIBLINGS_MAX = 50;
 /** Containers that have rows of their own, so that tasks have some, too. */
 const CONTAINER_ROWS_MAX = 600;
-/** Kinds of siblings that are told apart; tasks of further ones are left out. */
+/** Kinds of siblings that have groups of their own; tasks of further ones are left out. */
 const CLASSES_MAX = 20_000;
 
 export interface TimelineTask {

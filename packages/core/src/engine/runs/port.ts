@@ -35,7 +35,7 @@ export interface RunList {
   runs: Run[];
   /** Null if there are no more. A page may have fewer runs than its limit and still have a next one. */
   next: WorkflowId | null;
-  /** Runs that were looked at. */
+  /** Runs that were examined. */
   examined: number;
 }
 

@@ -37,7 +37,7 @@ const RUNNING_BY_KIND: Statement = {
     cross join lateral (select t.kind_id from task t where t.id = u.id and t.lease_id = l.id offset 0) t join kind k on k.id = t.kind_id group by k.name`,
 };
 
-/** Kinds whose workers were heard of in the last minute. */
+/** Kinds with workers that were seen in the last minute. */
 const LIVE_KINDS: Statement = {
   name: 'queues.live_kinds',
   text: `select k.id as lane, k.name as kind, count(*) as workers

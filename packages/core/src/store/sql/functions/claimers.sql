@@ -2,7 +2,7 @@
 -- Locks: none.
 -- Callers: store/overview/{waiting,queues}.ts, store/obstacles.ts, store/kind-descriptions.ts.
 
--- The claimers of these lanes (null: of all) and when each was last heard of. A busy worker claims nothing: its presence
+-- The claimers of these lanes (null: of all) and when each was last seen. A busy worker claims nothing: its presence
 -- and its running tasks tell that it lives, looked up for those that have not claimed for a minute.
 create or replace function lane_claimers(p_lanes integer[], p_now timestamptz)
 returns table (lane integer, holder text, heard_at timestamptz) language sql stable as $$

@@ -1,6 +1,6 @@
 -- Pauses and resumes tasks and whole workflows.
 -- Locks: workflows by id, then tasks by id, then leases by id.
--- Callers: store/transitions.ts, store/trees.ts.
+-- Callers: store/transitions.ts, store/run-operations.ts.
 
 -- Pauses waiting, pending, claimed and running tasks. Codes: 0 applied, 2 unchanged, 3 conflict, 6 not found.
 create or replace function pause_tasks(p_ids uuid[], p_now timestamptz)
@@ -77,17 +77,25 @@ begin
   return json_build_object('codes', v_codes, 'transitions', v_transitions, 'lanes', v_lanes, 'workflows', v_workflows);
 end $$;
 
--- Pauses or resumes a whole workflow: nodes added while it is paused are paused too. Returns what pause_tasks and
--- resume_tasks return, or null if there is no such workflow.
-create or replace function pause_workflow(p_workflow uuid, p_pause boolean, p_now timestamptz)
+-- Pauses or resumes whole workflows: nodes added while one is paused are paused too. Returns what pause_tasks and
+-- resume_tasks return, with the number of tasks changed by workflow (runs), or null if there are no such workflows.
+create or replace function pause_workflows(p_workflows uuid[], p_pause boolean, p_now timestamptz)
 returns json language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_ids uuid[];
+  v_of uuid[];
+  v_moved json;
 begin
-  update workflow set paused = p_pause and (paused or remaining > 0) where id = p_workflow;
+  perform 1 from workflow w where w.id = any(p_workflows) order by w.id for no key update;
+  update workflow set paused = p_pause and (paused or remaining > 0) where id = any(p_workflows);
   if not found then return null; end if;
-  v_ids := array(select t.id from task t where t.workflow_id = p_workflow
-    and case when p_pause then (t.state + 0) < :paused else (t.state + 0) = :paused end order by t.id);
-  if cardinality(v_ids) = 0 then return json_build_object('codes', '[]'::json, 'lanes', '[]'::json); end if;
-  return case when p_pause then pause_tasks(v_ids, p_now) else resume_tasks(v_ids, p_now) end;
+  select array_agg(t.id order by t.id), array_agg(t.workflow_id order by t.id) into v_ids, v_of
+  from task t where t.workflow_id = any(p_workflows)
+    and case when p_pause then (t.state + 0) < :paused else (t.state + 0) = :paused end;
+  if v_ids is null then return json_build_object('codes', '[]'::json, 'lanes', '[]'::json); end if;
+  v_moved := case when p_pause then pause_tasks(v_ids, p_now) else resume_tasks(v_ids, p_now) end;
+  return (v_moved::jsonb || jsonb_build_object('runs', (
+    select jsonb_agg(jsonb_build_object('id', r.id, 'tasks', r.n)) from (
+      select v_of[c.ord] as id, count(*) as n from json_array_elements_text(v_moved->'codes') with ordinality c(code, ord)
+      where c.code::smallint = :result_applied group by 1) r)))::json;
 end $$;
