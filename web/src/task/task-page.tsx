@@ -45,7 +45,11 @@ export function TaskPage() {
   if (task === undefined) {
     return (
       <Page title="Task">
-        {error === null ? <p className="quiet loading">Loading…</p> : <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
+        {error === null ? (
+          <p className="quiet loading">Loading…</p>
+        ) : (
+          <Trouble error={error} updatedAtMs={dataUpdatedAt} />
+        )}
       </Page>
     );
   }

@@ -129,8 +129,8 @@ async function cancelOpen(context: EngineContext, ids: readonly string[]): Promi
 }
 
 /** Archived tasks included. */
-function reopen({ database, now }: EngineContext, ids: readonly string[]): Promise<Moved> {
-  return database.transaction((tx) => retryTasks(tx, ids, now()));
+function reopen(context: EngineContext, ids: readonly string[]): Promise<Moved> {
+  return context.database.transaction((tx) => retryTasks(tx, ids, context.now()));
 }
 
 async function setPaused(context: EngineContext, ids: readonly string[], paused: boolean): Promise<Changes> {

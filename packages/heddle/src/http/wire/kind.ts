@@ -9,7 +9,9 @@ export const KindDto = Type.Object(
     built_in: Type.Boolean({ description: 'Whether it comes with Heddle.' }),
     description: nullable(Type.String({ description: 'What it does.' })),
     input_schema: nullable(
-      Metadata('JSON Schema of its input; null if none of its workers has described it. Any member may be an expression.'),
+      Metadata(
+        'JSON Schema of its input; null if none of its workers has described it. Any member may be an expression.',
+      ),
     ),
     workers: Count('Processes that claim its tasks or read its queue, seen within a minute.'),
     last_seen_at: nullable(Timestamp('When a worker of it was last seen; kept for a day')),
