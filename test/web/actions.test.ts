@@ -41,13 +41,13 @@ test('the editor names faults with their lines, completes from the schema, and l
     await faults.getByText(/The text ends too early/).waitFor();
     await write(page, 'Input', '{}');
     await page.keyboard.press('ArrowLeft');
-    await complete(page, /width/);
+    await page.keyboard.press('Control+Space');
+    await page.getByRole('option', { name: /width/ }).waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.type('"mo');
     await page.getByRole('option', { name: /mode/, selected: true }).waitFor();
     await page.keyboard.press('Enter');
     await complete(page, '"fill"');
-    await page.getByRole('option', { name: '"fill"' }).click();
     await until('the value is completed', async () =>
       (await editor(page, 'Input').innerText()).includes('"mode": "fill"'),
     );

@@ -114,16 +114,19 @@ export function write(page: Page, label: string, value: unknown): Promise<void> 
   return editor(page, label).fill(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 }
 
-/** Asks for completions until one is offered: the schema may still be on its way. */
-export function complete(page: Page, name: string | RegExp): Promise<true> {
-  return until(`${String(name)} is offered`, async () => {
+/** Asks for completions until one is offered, since the schema may still be on its way, and takes it. */
+export async function complete(page: Page, name: string | RegExp): Promise<void> {
+  const option = page.getByRole('option', { name });
+  await until(`${String(name)} is offered`, async () => {
     await page.keyboard.press('Control+Space');
-    const offered = page.getByRole('option', { name }).waitFor({ timeout: 2000 });
-    return offered.then(
+    return option.waitFor({ timeout: 2000 }).then(
       () => true,
       () => false,
     );
   });
+  while ((await option.getAttribute('aria-selected')) !== 'true') await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await option.waitFor({ state: 'detached' });
 }
 
 export function faultsOf(page: Page, label: string): Locator {
@@ -146,8 +149,10 @@ export function confirm(page: Page, button: string): Promise<void> {
 
 /** The id of the run that a page shows, once it is another one than before. */
 export async function nextRun(page: Page, before: string | null = null): Promise<string> {
-  await page.waitForURL(
-    ({ pathname }) => /^\/runs\/[0-9a-f-]{36}$/.test(pathname) && !pathname.endsWith(before ?? '/'),
-  );
+  const isNext = ({ pathname }: URL): boolean =>
+    /^\/runs\/[0-9a-f-]{36}$/.test(pathname) && !pathname.endsWith(before ?? '/');
+  await page.waitForURL(isNext).catch(async (cause: unknown) => {
+    throw new Error(`no other run is shown; the page says: ${await page.locator('main').innerText()}`, { cause });
+  });
   return new URL(page.url()).pathname.split('/').at(-1)!;
 }

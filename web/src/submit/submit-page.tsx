@@ -67,7 +67,7 @@ export function SubmitPage() {
           key={way}
           type={way}
           document={documents[way]}
-          onChange={(document) => setDocuments({ ...documents, [way]: document })}
+          onChange={(document) => setDocuments((before) => ({ ...before, [way]: document }))}
           onSubmitted={onSubmitted}
         />
       )}

@@ -84,7 +84,7 @@ describe('batch', () => {
     const ran = await on('batch', 'submit', file);
     assert.equal(ran.code, 0);
     assert.match(ran.lines[0]!, /^batch [0-9a-f-]{36}: 2 tasks created$/);
-    assert.match(ran.lines[1]!, new RegExp(`^see it at ${server.url}/view\\?batch=[0-9a-f-]{36}$`));
+    assert.match(ran.lines[1]!, new RegExp(`^see it at ${server.url}/runs/[0-9a-f-]{36}$`));
     assert.equal(
       ran.stderr,
       'warning: no worker has ever requested tasks of the kind "test"; they wait until one does\n',

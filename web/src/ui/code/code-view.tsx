@@ -42,6 +42,8 @@ export function CodeView(props: CodeViewProps) {
   const view = useRef<EditorView | null>(null);
   const latest = useRef(props);
   latest.current = props;
+  // Texts that the editor has reported and that have not come back yet: what is typed meanwhile must not give way to them.
+  const reported = useRef<string[]>([]);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const check = (): void => {
     const editor = view.current;
@@ -65,6 +67,7 @@ export function CodeView(props: CodeViewProps) {
           EditorView.contentAttributes.of({ 'aria-label': label, 'aria-describedby': describedBy }),
           EditorView.updateListener.of(({ docChanged, state }) => {
             if (!docChanged) return;
+            reported.current.push(state.doc.toString());
             latest.current.onChange(state.doc.toString());
             clearTimeout(timer.current);
             timer.current = setTimeout(check, CHECK_PAUSE_MS);
@@ -86,7 +89,9 @@ export function CodeView(props: CodeViewProps) {
   }, [label, describedBy]);
   useEffect(() => {
     const editor = view.current;
-    if (editor === null || editor.state.doc.toString() === text) return;
+    const known = reported.current.lastIndexOf(text);
+    reported.current.splice(0, known + 1);
+    if (editor === null || known !== -1 || editor.state.doc.toString() === text) return;
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
   }, [text]);
   useEffect(check, [schema, serverFaults]);
