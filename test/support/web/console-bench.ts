@@ -118,6 +118,7 @@ export function write(page: Page, label: string, value: unknown): Promise<void> 
 export async function complete(page: Page, name: string | RegExp): Promise<void> {
   const option = page.getByRole('option', { name });
   await until(`${String(name)} is offered`, async () => {
+    if (await option.isVisible()) return true;
     await page.keyboard.press('Control+Space');
     return option.waitFor({ timeout: 2000 }).then(
       () => true,
