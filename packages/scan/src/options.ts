@@ -2,6 +2,8 @@ import { availableParallelism } from 'node:os';
 
 import { bytes, choice, defaultsOf, duration, integer, repeated, toggle, type ValuesOf } from '@heddle/base/setting';
 
+import { CONFIDENCES } from './confidence.ts';
+
 /**
  * Options of a scan: plain data that crosses threads; validated at the boundary, trusted here. Flags, their help, types,
  * ranges, defaults and the members of tasks derive from the declarations below; a member is its key in snake case.
@@ -66,6 +68,12 @@ export const RULE_OPTIONS = {
     description: 'Maximum depth of nested encodings',
   }),
   inlineIgnores: toggle('--no-inline-ignores', 'Ignore inline suppressions'),
+  confidence: choice({
+    flag: '--confidence <level>',
+    fallback: 'medium',
+    words: CONFIDENCES,
+    description: 'Minimum confidence of findings; others are counted',
+  }),
 };
 
 export const LIMIT_OPTIONS = {

@@ -1,3 +1,5 @@
+import type { Confidence } from './confidence.ts';
+
 /**
  * The results of a scan: findings, problems and the summary. Plain data that crosses threads; bytes and offsets refer
  * to the object's own content.
@@ -39,6 +41,13 @@ export interface Finding {
   entropy: number;
   /** Outermost first; empty for plain text. */
   encodings: readonly Encoding[];
+  confidence: Confidence;
+  /** Why: a sentence without the secret, such as `the value begins with "ghp_"`. */
+  confidence_reason: string;
+  /** Where a structured file holds it: `spec.env[3].value`. */
+  key_path?: string;
+  /** The name beside it, if that is not the last key of the path: `DB_PASSWORD`. */
+  key_name?: string;
   /** 32 hexadecimal digits of rule, path and secret: unaffected by line moves. */
   fingerprint: string;
   commit?: Commit;
@@ -101,6 +110,8 @@ export interface ScanSummary {
   /** Reason of an abort: a sentence. */
   reason?: string;
   findings: number;
+  /** Findings that are less certain than wanted: not among `findings`, nor reported. */
+  below_confidence: number;
   problems: number;
   /** Merged from all threads. */
   metrics: TaskMetrics;

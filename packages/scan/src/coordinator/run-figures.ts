@@ -32,13 +32,14 @@ export function progressOf(
 /** Builds the summary of a run. `abortReason`: null if it completed. */
 export function summaryOf(
   abortReason: string | null,
-  { findings, problems, gaps }: ResultReporter,
+  { findings, belowConfidence, problems, gaps }: ResultReporter,
   figures: Pick<ScanSummary, 'metrics' | 'frontier_peak' | 'duration_ms'>,
 ): ScanSummary {
   return {
     outcome: abortReason !== null ? 'aborted' : gaps > 0 ? 'incomplete' : 'complete',
     ...(abortReason === null ? {} : { reason: abortReason }),
     findings,
+    below_confidence: belowConfidence,
     problems,
     ...figures,
   };

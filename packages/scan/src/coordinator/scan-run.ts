@@ -68,7 +68,9 @@ export class ScanRun {
     this.#rules = rules;
     this.#observer = observer;
     this.#passes = pathFilter(options);
-    this.#reporter = new ResultReporter(observer, this.#passes, (error) => this.#fail(error));
+    this.#reporter = new ResultReporter(observer, { isWanted: this.#passes, confidence: options.confidence }, (error) =>
+      this.#fail(error),
+    );
     this.#environment = environment;
     this.#log = environment.log ?? silentLogger;
     this.#journal = journal;
@@ -322,11 +324,11 @@ export class ScanRun {
 
   #initOf(slot: number, depthMax: number): WorkerInit {
     const { sources, archives, exclude, objectBytesMax, chunkBytes } = this.#options;
-    const { decodeDepth, inlineIgnores, ruleTimeoutMs } = this.#options;
+    const { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs } = this.#options;
     return {
       sources,
       rules: this.#rules,
-      detection: { decodeDepth, inlineIgnores, ruleTimeoutMs },
+      detection: { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs },
       archives,
       exclude,
       objectBytesMax,

@@ -1,3 +1,4 @@
+import type { Confidence } from '../confidence.ts';
 import { UTF16_SAMPLE, type Utf16, decodeUtf16, detectUtf16 } from './decode/utf16.ts';
 import type { RuleGate } from './gate.ts';
 import { type ObjectContext, ObjectScan } from './object-scan.ts';
@@ -21,12 +22,18 @@ export class ChunkedObject implements ObjectDetector {
   #utf16: Utf16 | null = null;
   #byPath: Detection[];
 
-  constructor(context: ObjectContext, gate: RuleGate, staging: Staging, byPath: Detection[]) {
+  /** @param results what its path makes certain, and the minimum confidence of what is reported */
+  constructor(
+    context: ObjectContext,
+    gate: RuleGate,
+    staging: Staging,
+    results: { byPath: Detection[]; confidence: Confidence },
+  ) {
     this.#context = context;
     this.#gate = gate;
     this.#staging = staging;
-    this.#byPath = byPath;
-    this.#pending = new PendingDetections(context.plan.hasRequired);
+    this.#byPath = results.byPath;
+    this.#pending = new PendingDetections(context.plan.hasRequired, results.confidence);
   }
 
   get timed_out_rules(): readonly string[] {

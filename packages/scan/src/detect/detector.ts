@@ -20,7 +20,7 @@ const NOT_ASCII = /[^\x00-\x7f]/;
 /** New bytes that are copied or decoded at once. */
 const STAGED_BYTES = 256 * 1024;
 
-export type DetectorOptions = Pick<ScanOptions, 'decodeDepth' | 'inlineIgnores' | 'ruleTimeoutMs'>;
+export type DetectorOptions = Pick<ScanOptions, 'confidence' | 'decodeDepth' | 'inlineIgnores' | 'ruleTimeoutMs'>;
 
 /** Creates the detector of one thread from compiled rules. */
 export function createDetector(
@@ -86,7 +86,7 @@ class RuleSetDetector implements Detector {
       inlineIgnores,
       scratch: this.#scratch,
     };
-    return new ChunkedObject(context, gate, this.#staging, byPath);
+    return new ChunkedObject(context, gate, this.#staging, { byPath, confidence: this.#options.confidence });
   }
 
   /** Applies path-only rules; their findings are placed at the object's beginning. */
@@ -111,6 +111,8 @@ class RuleSetDetector implements Detector {
       secret: '',
       entropy: 0,
       encodings: [],
+      confidence: rule.confidence ?? 'medium',
+      confidence_reason: rule.confidence === undefined ? 'the path alone matches the rule' : 'the rule says so',
     }));
   }
 }

@@ -9,6 +9,8 @@ export interface Candidate {
   end: number;
   match: string;
   secret: string;
+  /** Of the secret in the match. */
+  secret_at: number;
   entropy: number;
 }
 
@@ -23,7 +25,8 @@ export function candidateOf(rule: CompiledRule, text: string, found: RegexMatch,
   const secret = secretOf(rule, match, found.groups);
   const entropy = entropyOf(secret);
   if (secret === '' || (rule.rule.entropy > 0 && entropy <= rule.rule.entropy)) return null;
-  return { rule, start: offset + start, end: offset + end, match, secret, entropy };
+  const secret_at = Math.max(0, match.lastIndexOf(secret));
+  return { rule, start: offset + start, end: offset + end, match, secret, secret_at, entropy };
 }
 
 function isLineEnd(byte: number): boolean {

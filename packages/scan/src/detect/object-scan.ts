@@ -5,9 +5,11 @@ import { Layer, type ObjectGate } from './layer.ts';
 import { LineIndex } from './line-index.ts';
 import type { Candidate } from './matches.ts';
 import type { PendingDetections } from './pending.ts';
-import { type DetectionPlan, LINE_CONTEXT, type ScannedChunk } from './plan.ts';
+import { judge, type JudgedPlace } from './judge/judge.ts';
+import { type DetectionPlan, LINE_CONTEXT, type ScannedChunk, STRUCTURE_BEFORE } from './plan.ts';
 import type { Detection } from './port.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
+import { keyPathOf, type StructureFormat, structureOf } from './structure/key-path.ts';
 
 /** The context in which one object is scanned. */
 export interface ObjectContext {
@@ -23,6 +25,8 @@ export interface ObjectContext {
   whole?: { encoding: Encoding; unit_bytes: number };
 }
 
+type Judged = Pick<Detection, 'confidence' | 'confidence_reason' | 'key_path' | 'key_name'>;
+
 /** Comments that exempt their line. */
 const INLINE_IGNORES = ['heddle:allow', 'gitleaks:allow'];
 
@@ -33,11 +37,13 @@ export class ObjectScan {
   readonly #encoded: { text: EncodedText; search: EncodedSearch } | null;
   readonly #lines: LineIndex;
   readonly #pending: PendingDetections;
+  readonly #format: StructureFormat | null;
   #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
 
   constructor(context: ObjectContext, pending: PendingDetections) {
     this.#context = context;
     this.#pending = pending;
+    this.#format = structureOf(context.path);
     this.#layer = new Layer(context.plan, context.gate, (candidate) => this.#accept(candidate, []));
     this.#lines = new LineIndex(context.plan.scanner);
     this.#encoded = context.scratch.length > 0 ? this.#encodedSearch(context) : null;
@@ -67,7 +73,10 @@ export class ObjectScan {
   #accept(candidate: Candidate, encodings: readonly Encoding[]): void {
     const line = this.#lineAround(candidate.start, candidate.end);
     if (this.#isAllowed(candidate, line)) return;
-    this.#pending.add(candidate.rule, this.#detection(candidate, encodings));
+    const place = this.#placeOf(candidate, encodings);
+    const verdict = judge(candidate, place);
+    if (verdict !== null)
+      this.#pending.add(candidate.rule, this.#detection(candidate, encodings, { ...verdict, ...place.key }));
   }
 
   #isAllowed({ rule, match, secret }: Candidate, line: string): boolean {
@@ -76,6 +85,20 @@ export class ObjectScan {
     const judged = { path, commit, secret, match, line };
     const allows = (list: CompiledRule['allowlists'][number]): boolean => list.allowsFinding(judged);
     return rule.allowlists.some(allows) || plan.allowlists.some(allows);
+  }
+
+  /** Returns what surrounds a candidate, and the keys that lead to it. */
+  #placeOf({ start, end, secret_at, match }: Candidate, encodings: readonly Encoding[]): JudgedPlace {
+    const { address, base_offset, length } = this.#chunk;
+    const shift = address - base_offset;
+    const from = Math.max(start - STRUCTURE_BEFORE, base_offset);
+    const to = Math.min(end + LINE_CONTEXT, base_offset + length);
+    const text = this.#context.plan.scanner.bytes.toString('latin1', from + shift, to + shift);
+    // Decoded text has no place of its own: that of the encoded text counts.
+    const isPlain = encodings.length === 0;
+    const at = start - from + (isPlain ? secret_at : 0);
+    const key = keyPathOf(text, at, { format: this.#format, isWhole: from === 0 });
+    return { path: this.#context.path, text: isPlain ? text : match, at: isPlain ? at : secret_at, key };
   }
 
   /** Returns the lines of a match, cut to `LINE_CONTEXT` bytes on either side of it. */
@@ -91,7 +114,7 @@ export class ObjectScan {
     return text.slice(start === from ? 0 : first, last === -1 ? undefined : last);
   }
 
-  #detection(candidate: Candidate, encodings: readonly Encoding[]): Detection {
+  #detection(candidate: Candidate, encodings: readonly Encoding[], judged: Judged): Detection {
     const { rule, start, end } = candidate;
     const from = this.#lines.place(start);
     const to = this.#lines.place(end);
@@ -110,6 +133,7 @@ export class ObjectScan {
       secret: decodeUtf8(candidate.secret),
       entropy: candidate.entropy,
       encodings: this.#context.whole === undefined ? encodings : [this.#context.whole.encoding, ...encodings],
+      ...judged,
     };
   }
 }

@@ -1,3 +1,4 @@
+import { CONFIDENCES, type Confidence, isAtLeast } from '../confidence.ts';
 import type { Detection } from './port.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 
@@ -17,19 +18,27 @@ export class PendingDetections {
   readonly #waitForEnd: boolean;
   #entries: Entry[] = [];
   #ready: Detection[] = [];
-  #added = 0;
-  #given = 0;
-  /** Detections beyond `DETECTIONS_PER_OBJECT_MAX`. */
-  dropped = 0;
+  readonly #confidence: Confidence;
+  readonly #wanted = new DetectionLimit();
+  /** Less certain ones do not take the places of others. */
+  readonly #unwanted = new DetectionLimit();
 
-  constructor(waitForEnd: boolean) {
+  constructor(waitForEnd: boolean, confidence: Confidence) {
     this.#waitForEnd = waitForEnd;
+    this.#confidence = confidence;
+  }
+
+  /** Reportable detections beyond `DETECTIONS_PER_OBJECT_MAX`. */
+  get dropped(): number {
+    return this.#wanted.dropped;
   }
 
   add(rule: CompiledRule, detection: Detection): void {
-    // Twice the limit: detections that later yield to others do not count.
-    if (this.#added++ >= 2 * DETECTIONS_PER_OBJECT_MAX) this.dropped++;
-    else this.#entries.push({ rule, detection });
+    if (this.#limitOf(detection).add()) this.#entries.push({ rule, detection });
+  }
+
+  #limitOf({ confidence }: Detection): DetectionLimit {
+    return isAtLeast(confidence, this.#confidence) ? this.#wanted : this.#unwanted;
   }
 
   /** Declares that no detection before `offset` will be added; Infinity at the object's end. */
@@ -54,12 +63,27 @@ export class PendingDetections {
   }
 
   #give(detection: Detection): void {
-    if (this.#given >= DETECTIONS_PER_OBJECT_MAX) {
-      this.dropped++;
-      return;
-    }
-    this.#given++;
-    this.#ready.push(detection);
+    if (this.#limitOf(detection).give()) this.#ready.push(detection);
+  }
+}
+
+/** Counts the detections of one object up to the limit. */
+class DetectionLimit {
+  dropped = 0;
+  #added = 0;
+  #given = 0;
+
+  add(): boolean {
+    // Twice the limit: detections that later yield to others do not count.
+    if (this.#added++ < 2 * DETECTIONS_PER_OBJECT_MAX) return true;
+    this.dropped++;
+    return false;
+  }
+
+  give(): boolean {
+    if (this.#given++ < DETECTIONS_PER_OBJECT_MAX) return true;
+    this.dropped++;
+    return false;
   }
 }
 
@@ -112,9 +136,19 @@ function isReported(
   if (rule.rule.skip_report) return false;
   const isBetter = (other: Entry): boolean => !other.rule.generic && isSameSecret(detection, other.detection);
   if (rule.generic && cluster.some(isBetter)) return false;
+  const isPreferred = (other: Entry): boolean => other.rule.rule.judged && isSurer(other, { rule, detection });
+  if (rule.rule.judged && cluster.some((other) => isPreferred(other) && isSameSecret(detection, other.detection)))
+    return false;
   return rule.rule.required.every((required) =>
     byRule.get(required.id)?.some((other) => isNear(detection, other.detection, required)),
   );
+}
+
+/** Of judged detections of one secret the surest is reported; of equal ones the one that the order of ids prefers. */
+function isSurer(one: Entry, other: Entry): boolean {
+  if (one.rule === other.rule) return false;
+  const lead = CONFIDENCES.indexOf(one.detection.confidence) - CONFIDENCES.indexOf(other.detection.confidence);
+  return lead > 0 || (lead === 0 && one.rule.rule.id < other.rule.rule.id);
 }
 
 /** Returns whether matches overlap and one secret contains the other. */

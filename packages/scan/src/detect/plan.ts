@@ -9,6 +9,9 @@ import { BLOCK_STARTS } from './rules/rule-plan.ts';
 /** Bytes of the line on either side of a match that allow lists and inline ignores inspect. */
 export const LINE_CONTEXT = 1024;
 
+/** Bytes before a match in which the keys that lead to it are looked for. */
+export const STRUCTURE_BEFORE = 4096;
+
 /** A rule at a keyword: what to try at the keyword's end. */
 export interface Probe {
   rule: CompiledRule;
@@ -50,7 +53,7 @@ export class DetectionPlan {
     );
     this.hasRequired = this.rules.some(({ rule }) => rule.required.length > 0);
     const before = Math.max(this.everywhere.length > 0 ? BLOCK_STARTS : 0, ...this.rules.map((rule) => rule.before));
-    this.before = before + compiled.automaton.longest + LINE_CONTEXT + 1;
+    this.before = before + compiled.automaton.longest + Math.max(LINE_CONTEXT, STRUCTURE_BEFORE) + 1;
     this.after = Math.max(atLeastAfter, ...this.rules.map((rule) => rule.after)) + LINE_CONTEXT;
     this.scanner = new KeywordScanner(compiled.automaton, bufferBytes(this.before + this.after));
   }

@@ -46,7 +46,7 @@ export function readyRule(plan: RulePlan): CompiledRule {
     after,
     path: path === null ? null : new CompiledRegex(path),
     allowlists: allowlists.map((list) => new CompiledAllowlist(list)),
-    generic: rule.tags.includes('generic') || rule.id.includes('generic'),
+    generic: rule.judged || rule.tags.includes('generic') || rule.id.includes('generic'),
   };
 }
 

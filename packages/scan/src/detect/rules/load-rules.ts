@@ -103,5 +103,7 @@ function override(base: Rule, rule: Rule): Rule {
     allowlists: [...base.allowlists, ...rule.allowlists],
     required: [...base.required, ...rule.required],
     skip_report: base.skip_report || rule.skip_report,
+    judged: base.judged || rule.judged,
+    ...(rule.confidence !== undefined && { confidence: rule.confidence }),
   };
 }

@@ -1,5 +1,6 @@
 import { parse } from 'smol-toml';
 import type { RuleText } from '../../options.ts';
+import { CONFIDENCES, type Confidence } from '../../confidence.ts';
 import { FieldReader, type TomlTable, ruleError } from './fields.ts';
 import { lowerCaseBytes } from './lower-case.ts';
 import type { Allowlist, RegexTarget, RequiredRule, Rule } from './rule.ts';
@@ -68,6 +69,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
   const regex = reader.string('regex');
   const each = reader.string('each');
   const path = reader.string('path');
+  const confidence = readConfidence(reader);
   const rule: Rule = {
     id,
     description: reader.string('description') ?? '',
@@ -75,6 +77,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
     keywords: reader.strings('keywords').map(lowerCaseBytes),
     secret_group: reader.integer('secretGroup') ?? 0,
     entropy: reader.number('entropy') ?? 0,
+    judged: reader.boolean('judged') ?? false,
     allowlists: readAllowlistTables(reader, where).map((list, index) => {
       const inner = new FieldReader(list, `${where}: allow list ${index + 1}`);
       const allowlist = readAllowlist(inner);
@@ -87,12 +90,21 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
     ...(regex !== undefined && regex !== '' && { regex }),
     ...(each !== undefined && each !== '' && { each }),
     ...(path !== undefined && path !== '' && { path }),
+    ...(confidence !== undefined && { confidence }),
   };
   if (rule.each !== undefined && rule.regex === undefined && rule.path !== undefined)
     throw ruleError(where, 'it has each, but no regex; give it the pattern of the block');
   if (rule.keywords.includes('')) throw ruleError(where, 'one of its keywords is empty; remove it');
   warnings.push(...reader.unknown());
   return rule;
+}
+
+function readConfidence(reader: FieldReader): Confidence | undefined {
+  const given = reader.string('confidence');
+  const confidence = CONFIDENCES.find((each) => each === given);
+  if (given !== undefined && confidence === undefined)
+    throw ruleError(reader.where, 'confidence must be "low", "medium" or "high"');
+  return confidence;
 }
 
 /** Reads `[[allowlists]]` or the older `[allowlist]`; not both. */

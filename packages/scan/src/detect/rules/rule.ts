@@ -1,3 +1,5 @@
+import type { Confidence } from '../../confidence.ts';
+
 /** A rule set as written, validated and merged; patterns are not compiled yet. */
 export interface RuleSet {
   rules: readonly Rule[];
@@ -21,6 +23,10 @@ export interface Rule {
   secret_group: number;
   /** Bits per character that a secret must exceed; 0: any. */
   entropy: number;
+  /** Of its findings; absent: high if the secret itself contains one of the keywords, else medium. */
+  confidence?: Confidence;
+  /** What a match assigns is judged by value, name and place: it may be no finding, or one of any confidence. */
+  judged: boolean;
   path?: string;
   allowlists: readonly Allowlist[];
   required: readonly RequiredRule[];

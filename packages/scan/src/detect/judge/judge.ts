@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+
+import { type Confidence, isAtLeast } from '../../confidence.ts';
+import type { Candidate } from '../matches.ts';
+import type { KeyPath } from '../structure/key-path.ts';
+import { type Assignment, featuresOf } from './features.ts';
+import { Letters, type LetterTables } from './letters.ts';
+import { kindsOf, nameBefore, wordsOf } from './names.ts';
+import { type Network, probabilityOf } from './network.ts';
+import { HEX, isNoSecret } from './shapes.ts';
+
+/** Where a candidate is. Strings are bytes as latin1. */
+export interface JudgedPlace {
+  /** The path of the object. */
+  path: string;
+  /** Text around the secret, and the secret's offset in it. */
+  text: string;
+  at: number;
+  key: KeyPath;
+}
+
+export interface Verdict {
+  confidence: Confidence;
+  confidence_reason: string;
+}
+
+/** Probabilities from which an assignment is a finding of a confidence. */
+const THRESHOLDS: readonly (readonly [Confidence, number])[] = [
+  ['high', 0.985],
+  ['medium', 0.8],
+  ['low', 0.3],
+];
+
+const NAME_SHOWN_MAX = 60;
+
+interface Weights {
+  letters: LetterTables;
+  network: Network;
+}
+
+let trained: { letters: Letters; network: Network } | undefined;
+
+/** Reads the weights that `scripts/train-judge.ts` has written. */
+function weights(): { letters: Letters; network: Network } {
+  if (trained === undefined) {
+    const read = JSON.parse(readFileSync(new URL('./weights.json', import.meta.url), 'utf8')) as Weights;
+    trained = { letters: new Letters(read.letters), network: read.network };
+  }
+  return trained;
+}
+
+/** Decides how certain it is that a candidate is a secret; returns null if it is none. */
+export function judge(candidate: Candidate, place: JudgedPlace): Verdict | null {
+  const { rule } = candidate.rule;
+  if (rule.judged) return judgeAssignment(candidate, place);
+  if (rule.confidence !== undefined) return { confidence: rule.confidence, confidence_reason: 'the rule sets it' };
+  const lower = candidate.secret.toLowerCase();
+  const part = candidate.rule.generic ? undefined : rule.keywords.find((word) => lower.includes(word));
+  if (part !== undefined)
+    return { confidence: 'high', confidence_reason: `the value itself has the form of the rule, with "${part}"` };
+  return { confidence: 'medium', confidence_reason: 'the value fits the rule by its form and the text around it' };
+}
+
+function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPlace): Verdict | null {
+  if (isNoSecret(secret)) return null;
+  const assignment = assignmentOf(secret, place);
+  const probability = scoreOf(assignment);
+  const scored = THRESHOLDS.find(([, minimum]) => probability >= minimum)?.[0];
+  if (scored === undefined) return null;
+  const confidence = rule.confidence !== undefined && isAtLeast(scored, rule.confidence) ? rule.confidence : scored;
+  return { confidence, confidence_reason: `${nameReason(assignment)}; ${valueReason(secret, confidence)}` };
+}
+
+/** Returns the probability that an assigned value is a secret. */
+export function scoreOf(assignment: Assignment): number {
+  const { letters, network } = weights();
+  return probabilityOf(network, featuresOf(assignment, letters));
+}
+
+export function assignmentOf(value: string, { path, text, at, key }: JudgedPlace): Assignment {
+  const lineStart = text.lastIndexOf('\n', at - 1) + 1;
+  const lineEnd = text.indexOf('\n', at + value.length);
+  const before = text.slice(lineStart, at);
+  const keys = (key.key_path ?? '').split(/[.@]/);
+  const last = keys.pop() ?? '';
+  const written = nameBefore(before);
+  const name = key.key_name ?? (written === '' ? last : written);
+  const after = text.slice(at + value.length, lineEnd === -1 ? undefined : lineEnd);
+  return { value, name, parents: keys.join('.'), path, before, after };
+}
+
+function nameReason({ name, parents }: Assignment): string {
+  const shown = name.slice(0, NAME_SHOWN_MAX);
+  if (name === '') return 'stands where a secret is expected';
+  const { password, token, secret, key } = kindsOf(name);
+  const isNamed = password || token || secret || key || parents === '';
+  return `assigned to the name ${shown}${isNamed ? '' : ` under ${wordsOf(parents).slice(-NAME_SHOWN_MAX)}`}`;
+}
+
+function valueReason(secret: string, confidence: Confidence): string {
+  if (confidence === 'low') return 'the value may be a word, an identifier or an example';
+  if (HEX.test(secret)) return `the value is ${secret.length} random hexadecimal digits`;
+  return secret.length >= 20
+    ? 'the value looks random'
+    : 'the value looks like a password, not like a word or an identifier';
+}

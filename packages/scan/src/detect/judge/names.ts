@@ -1,0 +1,56 @@
+/** What the words of a name say about its value. */
+export interface NameKinds {
+  password: boolean;
+  token: boolean;
+  secret: boolean;
+  key: boolean;
+  /** `api`, `access`, `private`, `client`: what makes a key or token one of an account. */
+  owned: boolean;
+  /** `id`, `url`, `label`, `hash`: what a name ends with if its value is about a secret, not the secret. */
+  about: boolean;
+  /** `public`, `example`, `csrf`: names of values that need no protection. */
+  open: boolean;
+}
+
+const PASSWORD =
+  /pass(?:w(?:or)?d|phrase|wort|code)|(?:^|_)(?:pass|pwd|passwd|pw|mdp|psw|motdepasse)(?:_|$|\d)|(?:db|root|user|admin|smtp|mail|ftp|sql)(?:pass|pwd|pw)(?:_|$)/;
+const TOKEN = /tokens?(?:_|$|\d)|(?:^|_)(?:jwt|bearer|pat|webhook|oauth|auth|authorization)(?:_|$)|tok(?:_|$)/;
+const SECRET = /secrets?(?:_|$|\d)|credentials?|creds?(?:_|$)|salt(?:_|$)|pepper|(?:^|_)sec(?:_|$)/;
+const KEY = /keys?(?:_|$|\d)/;
+const OWNED =
+  /(?:^|_)(?:api|access|auth|app|account|private|client|consumer|service|admin|master|encrypt(?:ion)?|sign(?:ing|ature)?|crypt|crypto|license|licence|storage|subscription|shared|session|cookie|jwt|refresh|bearer|bot|deploy|integration|webhook|oauth|user|db|database|root|smtp|mail|redis|mongo|postgres|mysql|aws|azure|gcp|google|github|gitlab|slack|stripe|twilio|sendgrid|s3|prod|production|live|site|application|registry|docker|npm|ssh|ftp|ldap|vault|secret|token)(?:_|$)|api_?key|apikey|secretkey|accesskey|authkey/;
+const ABOUT =
+  /(?:^|_)(?:id|ids|url|uri|urls|name|names|label|path|paths|file|files|filename|dir|header|headers|hash|hashes|type|types|endpoint|prefix|suffix|arn|ref|reference|expiry|expires|expiration|length|len|size|count|limit|max|min|regex|regexp|pattern|field|fields|column|placeholder|title|message|msg|error|hint|help|text|description|desc|policy|format|class|classname|selector|element|input|button|form|icon|image|link|page|version|date|time|timestamp|status|state|code|mode|kind|provider|issuer|algorithm|alg|digest|checksum|sha|sha1|sha256|md5|integrity|etag|fingerprint|thumbprint|index|offset|position|cursor|next|previous|separator|delimiter|event|action|scheme|strategy|scope|scopes|store|manager|service|factory|handler|helper|validator|parser|generator|required|enabled|disabled|visible|changed|reset|confirm|confirmation|strength|rule|rules|attribute|attributes|param|parameter|variable|var|env|source|target|secret_name|keyword|keycode|keyboard|keymap|shortcut|hotkey|press|down|up|color|colour|style|width|height|locale|lang|language|translation|i18n|schema|table|database_key|primary_key|foreign_key|partition|sort|cache_key|cache|test|group|order|event_key|storage_key|session_key_name|query|data_key|map|object|item|value_key|object_key)(?:$)/;
+const OPEN =
+  /public|publishable|(?:^|_)(?:pub|csrf|xsrf|nonce|etag|example|sample|dummy|fake|mock|placeholder|test|tests|testing|site_?key|anon|cursor|page|continuation|next|sync|translation|i18n|locale|cache|primary|foreign|sort|partition|index|lookup|hot|host|monkey|turkey|donkey|keyboard|keyword|monkeys|tokenize|tokenizer|eof|eos|bos|pad|unk|mask)(?:_|$)/;
+
+/** Writes a name in words divided by underscores: `dbPassword` and `DB-PASSWORD` become `db_password`. */
+export function wordsOf(name: string): string {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '')
+    .toLowerCase();
+}
+
+export function kindsOf(name: string): NameKinds {
+  const words = wordsOf(name);
+  return {
+    password: PASSWORD.test(words),
+    token: TOKEN.test(words),
+    secret: SECRET.test(words),
+    key: KEY.test(words),
+    owned: OWNED.test(words),
+    about: ABOUT.test(words),
+    open: OPEN.test(words),
+  };
+}
+
+const NAME_BEFORE =
+  /([A-Za-z_$][\w.$-]{0,80})["'`\])]{0,3}\s{0,6}(?:=>|:=|\?\?=|\|\|=|==?=?|[:(,>|])?\s{0,6}["'`]{0,3}$/;
+
+/** Returns the name that a value is assigned to, by the text before it; empty without one. */
+export function nameBefore(text: string): string {
+  return NAME_BEFORE.exec(text.slice(-120))?.[1] ?? '';
+}

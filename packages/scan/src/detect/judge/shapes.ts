@@ -1,0 +1,49 @@
+/** Forms of text that are no secrets, whatever they are assigned to. */
+const NO_SECRET: readonly RegExp[] = [
+  // Templates, variables and calls.
+  /\$\{|\$\(|\{\{|\}\}|<%|%>|#\{|^\$[A-Za-z_{(]|^%[A-Za-z_(]|^@[A-Za-z_]+\(|^<[^<>]*>?$|^\{[^{}]*\}$|^\[[^[\]]*\]$|%[sdv@]|^:[a-z_]+$|^%\w+%$/,
+  /^(?:process|os|env|config|this|self|ctx|req|request|props|state|args|options|settings|data|params|secrets|vars?)(?:\.|\[|->)/i,
+  /^[\w.$:>-]*[\w$]\([^)]*\)?/,
+  // Words, and identifiers without a digit.
+  /^[A-Za-z]+$(?<=^(?:[a-z]{1,16}|[A-Z][a-z]{1,16}|[A-Z]{1,16}))/,
+  /^[a-z]+(?:[A-Z][a-z]+)+$|^(?:[A-Z][a-z]+){2,}$/,
+  /^[A-Za-z]+(?:[_.:/-][A-Za-z]+)+[_.:/-]?$/,
+  // Numbers, versions, dates, sizes.
+  /^[\d.,:+/_-]+$|^v?\d+(?:\.\d+)+(?:[-+.]?[a-z]{1,8}\.?\d*)*$|^\d{4}-\d\d-\d\dT[\d:.]+Z?$|^\d+(?:px|em|ms|s|m|h|d|kb|mb|gb|%)$/i,
+  // Repetitions and masks.
+  /^(.)\1+$|\*{3}|\.{3}|^[x*#.•_-]+$|x{5}|X{4}|^(.{1,4})\2{2,}$/,
+  // Addresses without credentials, paths, names of files.
+  /^[a-z][a-z0-9+.-]{1,20}:\/\/(?![^/\s]*:[^/\s]*@)|^(?:\.{0,2}|~)\/[\w./@ -]+$|^[A-Za-z]:\\|^[\w/.-]+\.(?:js|ts|json|ya?ml|pem|crt|key|txt|html?|css|png|svg|py|rb|go|java|php|sh|md|xml|conf|cfg|ini|toml|jks|p12|pfx|pub|cer|der)$/i,
+  // Identifiers of things: UUIDs with a name are judged, these are not.
+  /^(?:arn:|urn:|did:|mailto:|data:|sha(?:1|256|384|512)[-:]|md5[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2|AAAA[BCE]3Nz|pk_(?:live|test)_|pk\.eyJ|sb_publishable_|phc_)/i,
+  /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/,
+  // Alphabets, and runs of the keyboard.
+  /abcdefgh|12345678|23456789|qwerty|ABCDEFGH|0123456|98765432|deadbeef|cafebabe|(?:0123|1234|abcd){2}/i,
+  // Code.
+  /=>|&&|\|\||[;{}]|\bfunction\b|\breturn\b|==|!=|\(\)|\\[nrtu]|<\/|\/>|^[!+-]{1,2}[a-z]/,
+];
+
+const PLACEHOLDER =
+  /(?:^|[^a-z])(?:your|my|change|replace|insert|enter|put|add|set|fill|todo|fixme|example|sample|dummy|fake|mock|test|tests|testing|tester|demo|default|placeholder|redacted|removed|hidden|masked|secret|password|passwd|passwort|token|apikey|key|here|goes|foo|bar|baz|foobar|none|null|nil|undefined|true|false|empty|unknown|invalid|some|value|string|env|config|username|user|admin|root|guest|hello|world|lorem|ipsum|not|real|abc|xyz|old|new|wrong|correct|valid|right|bad|good|super|very)s?(?:[^a-z]|$)|change_?(?:me|it|this)|replace_?(?:me|this)|not_?a_?(?:real|secret)|not_?so_?secret|example|placeholder|dummy|p[a@4][s$5]{1,2}w[o0]rd|s[e3]cr[e3]t|your_?|letmein|welcome|hunter2|redacted/gi;
+
+/** Returns whether a value has a form that no secret has. */
+export function isNoSecret(value: string): boolean {
+  return NO_SECRET.some((shape) => shape.test(value));
+}
+
+/** Returns the share of a value that consists of words that stand for a secret or say that it is none. */
+export function placeholderShare(value: string): number {
+  const spelled = value.replaceAll(/([a-z])([A-Z])/g, '$1_$2');
+  let letters = 0;
+  for (const [word] of spelled.matchAll(PLACEHOLDER)) letters += word.replaceAll(/[^A-Za-z0-9]/g, '').length;
+  return Math.min(1, letters / value.length);
+}
+
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const HEX = /^[0-9a-f]+$|^[0-9A-F]+$/;
+const HEX_LENGTHS = new Set([32, 40, 48, 56, 64, 96, 128]);
+
+/** Returns whether a value has the form of a digest. */
+export function isDigestLike(value: string): boolean {
+  return HEX.test(value) && HEX_LENGTHS.has(value.length);
+}
