@@ -45,7 +45,7 @@ const CODES = [
   'Main.cs',
   'lib.rs',
 ];
-const PROSES = ['README.md', 'index.html', 'guide.rst', 'notes.txt'];
+const PROSES = ['README.md', 'index.html', 'guide.rst', 'tool.1'];
 const TESTS = ['test/', 'tests/fixtures/', 'examples/', 'docs/', 'src/__tests__/', 'spec/'];
 const QUIET = ['node_modules/lib/', 'locales/', 'i18n/', 'vendor/', 'lib/python3/'];
 
@@ -60,6 +60,14 @@ function secret(random: Random): Example {
   const kind: Kind = random.chance(0.45) ? 'password' : 'token';
   // Passwords that people choose are secrets where software is configured.
   const value = random.pick(kind === 'password' && random.chance(0.85) ? PASSWORDS : TOKENS)(random);
+  // Prose has examples more often than secrets.
+  if (random.chance(0.1)) {
+    const path = `${random.pick(['', 'docs/', 'man/'])}${random.pick(PROSES)}`;
+    return {
+      assignment: assigned(random, { value, name: secretName(random, kind), path }),
+      isSecret: random.chance(0.35),
+    };
+  }
   const path = pathOf(random, { config: 0.62, test: 0.05, quiet: 0.02 });
   // The heading says it, not the name.
   const isUnder = random.chance(0.06);
@@ -119,7 +127,9 @@ function secretName(random: Random, kind: Kind): string {
           'client_secret',
           'credential',
         ]);
-  const spelled = random.chance(0.75) ? `${owner}_${base}` : base === 'key' ? 'api_key' : base;
+  if (base === 'key')
+    return styled(random, random.pick([`${owner}_key`, 'api_key', `${word(random)}_key`, `${word(random)}_api_key`]));
+  const spelled = random.chance(0.75) ? `${random.chance(0.3) ? word(random) : owner}_${base}` : base;
   return styled(random, spelled);
 }
 
@@ -127,7 +137,8 @@ function harmlessName(random: Random): string {
   const base = random.pick(['token', 'key', 'secret', 'password', 'auth']);
   const turn = random.next();
   if (turn < 0.45) return styled(random, `${base}_${random.pick(SUBJECTS)}`);
-  if (turn < 0.75) return styled(random, `${random.pick(HARMLESS_OWNERS)}_${random.pick(['key', 'token'])}`);
+  if (turn < 0.72) return styled(random, `${random.pick(HARMLESS_OWNERS)}_${random.pick(['key', 'token'])}`);
+  if (turn < 0.78) return styled(random, random.pick(['key', 'key', 'auth', `${word(random)}_${word(random)}_key`]));
   return styled(random, random.pick([random.pick(SUBJECTS), word(random), `${word(random)}_${random.pick(SUBJECTS)}`]));
 }
 

@@ -39,6 +39,9 @@ export const TOKENS: readonly Form[] = [
   (random) =>
     `${random.letters(ALNUM, random.between(8, 24))}${random.pick(['.', '-', ':'])}${random.letters(ALNUM, random.between(16, 40))}`,
   (random) => uuid(random),
+  (random) => uuid(random),
+  (random) =>
+    `${word(random).slice(0, 4)}${random.pick(['_', '-', '_live_', '-api-'])}${random.letters(random.pick([HEX, ALNUM]), random.pick([24, 32, 40]))}`,
   (random) => random.letters(`${UPPER}234567`, random.pick([16, 26, 32, 52])),
   (random) => random.letters(LOWER + UPPER, random.pick([24, 32, 40])),
 ];

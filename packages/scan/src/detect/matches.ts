@@ -1,3 +1,4 @@
+import { isNoSecret } from './judge/shapes.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 import type { RegexMatch } from './regex/compiled-regex.ts';
 
@@ -15,7 +16,8 @@ export interface Candidate {
 }
 
 /**
- * Builds a candidate from a match, without surrounding line ends; returns null if its entropy is too low for the rule.
+ * Builds a candidate from a match, without surrounding line ends; returns null if the rule excludes
+ * it by its entropy or form.
  */
 export function candidateOf(rule: CompiledRule, text: string, found: RegexMatch, offset: number): Candidate | null {
   let { start, end } = found;
@@ -23,8 +25,9 @@ export function candidateOf(rule: CompiledRule, text: string, found: RegexMatch,
   while (start < end && isLineEnd(text.charCodeAt(end - 1))) end--;
   const match = text.slice(start, end);
   const secret = secretOf(rule, match, found.groups);
+  if (secret === '' || (rule.rule.judged && isNoSecret(secret))) return null;
   const entropy = entropyOf(secret);
-  if (secret === '' || (rule.rule.entropy > 0 && entropy <= rule.rule.entropy)) return null;
+  if (rule.rule.entropy > 0 && entropy <= rule.rule.entropy) return null;
   const secret_at = Math.max(0, match.lastIndexOf(secret));
   return { rule, start: offset + start, end: offset + end, match, secret, secret_at, entropy };
 }

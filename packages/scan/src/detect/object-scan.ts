@@ -37,13 +37,13 @@ export class ObjectScan {
   readonly #encoded: { text: EncodedText; search: EncodedSearch } | null;
   readonly #lines: LineIndex;
   readonly #pending: PendingDetections;
-  readonly #format: StructureFormat | null;
+  /** Undefined until a finding asks for it. */
+  #format: StructureFormat | null | undefined;
   #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
 
   constructor(context: ObjectContext, pending: PendingDetections) {
     this.#context = context;
     this.#pending = pending;
-    this.#format = structureOf(context.path);
     this.#layer = new Layer(context.plan, context.gate, (candidate) => this.#accept(candidate, []));
     this.#lines = new LineIndex(context.plan.scanner);
     this.#encoded = context.scratch.length > 0 ? this.#encodedSearch(context) : null;
@@ -97,6 +97,7 @@ export class ObjectScan {
     // Decoded text has no place of its own: that of the encoded text counts.
     const isPlain = encodings.length === 0;
     const at = start - from + (isPlain ? secret_at : 0);
+    this.#format ??= structureOf(this.#context.path);
     const key = keyPathOf(text, at, { format: this.#format, isWhole: from === 0 });
     return { path: this.#context.path, text: isPlain ? text : match, at: isPlain ? at : secret_at, key };
   }

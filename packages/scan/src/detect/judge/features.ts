@@ -25,7 +25,7 @@ const CODE = words(
   'js mjs cjs ts tsx jsx py rb php go java kt kts scala cs vb c h cc cpp hpp m mm swift rs dart lua pl pm sh bash zsh ' +
     'fish ps1 bat cmd groovy ex exs erl clj vue svelte r jl coffee',
 );
-const PROSE = words('md markdown rst html htm adoc tex po pot pod mdx txt man 1 3 5 7 8');
+const PROSE = words('md markdown rst html htm adoc tex po pot pod mdx man info mo 1 3 5 7 8');
 
 const TEST_PATH =
   /(?:^|[/_.!-])(?:tests?|specs?|testing|testdata|__tests__|fixtures?|mocks?|examples?|samples?|demos?|e2e|docs?|tutorials?)(?:[/_.!-]|$)/i;

@@ -2,29 +2,33 @@
 const NO_SECRET: readonly RegExp[] = [
   // Templates, variables and calls.
   /\$\{|\$\(|\{\{|\}\}|<%|%>|#\{|^\$[A-Za-z_{(]|^%[A-Za-z_(]|^@[A-Za-z_]+\(|^<[^<>]*>?$|^\{[^{}]*\}$|^\[[^[\]]*\]$|%[sdv@]|^:[a-z_]+$|^%\w+%$/,
-  /^(?:process|os|env|config|this|self|ctx|req|request|props|state|args|options|settings|data|params|secrets|vars?)(?:\.|\[|->)/i,
+  /^(?:process|os|env|config|this|self|ctx|req|request|props|state|args|options|settings|data|params|secrets|vars?|exports|module|window|document|global|app|self)(?:\.|\[|->)/i,
   /^[\w.$:>-]*[\w$]\([^)]*\)?/,
   // Words, and identifiers without a digit.
-  /^[A-Za-z]+$(?<=^(?:[a-z]{1,16}|[A-Z][a-z]{1,16}|[A-Z]{1,16}))/,
+  /^(?:[a-z]+|[A-Z]+|[A-Z][a-z]+)$/,
   /^[a-z]+(?:[A-Z][a-z]+)+$|^(?:[A-Z][a-z]+){2,}$/,
   /^[A-Za-z]+(?:[_.:/-][A-Za-z]+)+[_.:/-]?$/,
+  // Encodings and algorithms.
+  /^(?:base64(?:url)?|hex|ascii|latin-?1|iso-?8859-?1?|utf-?(?:8|16|32)(?:le|be)?|(?:hmac-?)?sha-?[1-9]\d{0,2}|md5|[hrpe]s(?:256|384|512)|aes[\w-]{0,20}|rsa[\w-]{0,20}|p-?(?:256|384|521)|ed25519|x25519|bcrypt|argon2[a-z]{0,2})$/i,
   // Numbers, versions, dates, sizes.
-  /^[\d.,:+/_-]+$|^v?\d+(?:\.\d+)+(?:[-+.]?[a-z]{1,8}\.?\d*)*$|^\d{4}-\d\d-\d\dT[\d:.]+Z?$|^\d+(?:px|em|ms|s|m|h|d|kb|mb|gb|%)$/i,
+  /^[\d.,:+/_-]+$|^0x[0-9a-f]+[ul]{0,3}$|^v?\d+(?:\.\d+)+(?:[-+.]?[a-z]{1,8}\.?\d*)*$|^\d{4}-\d\d-\d\dT[\d:.]+Z?$|^\d+(?:px|em|ms|s|m|h|d|kb|mb|gb|%)$/i,
   // Repetitions and masks.
   /^(.)\1+$|\*{3}|\.{3}|^[x*#.•_-]+$|x{5}|X{4}|^(.{1,4})\2{2,}$/,
   // Addresses without credentials, paths, names of files.
-  /^[a-z][a-z0-9+.-]{1,20}:\/\/(?![^/\s]*:[^/\s]*@)|^(?:\.{0,2}|~)\/[\w./@ -]+$|^[A-Za-z]:\\|^[\w/.-]+\.(?:js|ts|json|ya?ml|pem|crt|key|txt|html?|css|png|svg|py|rb|go|java|php|sh|md|xml|conf|cfg|ini|toml|jks|p12|pfx|pub|cer|der)$/i,
+  /^[a-z][a-z0-9+.-]{1,20}:\/\/(?![^/\s]*:[^/\s]*@)|^(?:\.{0,2}|~)\/(?:[\w.@-]{1,24}\/)*[\w.@-]{0,24}$|^[A-Za-z]:\\|^[\w/.-]+\.(?:js|ts|json|ya?ml|pem|crt|key|txt|html?|css|png|svg|py|rb|go|java|php|sh|md|xml|conf|cfg|ini|toml|jks|p12|pfx|pub|cer|der)$/i,
   // Identifiers of things: UUIDs with a name are judged, these are not.
   /^(?:arn:|urn:|did:|mailto:|data:|sha(?:1|256|384|512)[-:]|md5[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2|AAAA[BCE]3Nz|pk_(?:live|test)_|pk\.eyJ|sb_publishable_|phc_)/i,
   /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/,
   // Alphabets, and runs of the keyboard.
   /abcdefgh|12345678|23456789|qwerty|ABCDEFGH|0123456|98765432|deadbeef|cafebabe|(?:0123|1234|abcd){2}/i,
+  // Text of other alphabets.
+  /[\x80-\xff]/,
   // Code.
-  /=>|&&|\|\||[;{}]|\bfunction\b|\breturn\b|==|!=|\(\)|\\[nrtu]|<\/|\/>|^[!+-]{1,2}[a-z]/,
+  /=>|&&|\|\||[;{}]|\bfunction\b|\breturn\b|==(?!$)|!=|\(\)|\\[nrtu]|<\/|\/>|^[!+-]{1,2}[a-z]/,
 ];
 
 const PLACEHOLDER =
-  /(?:^|[^a-z])(?:your|my|change|replace|insert|enter|put|add|set|fill|todo|fixme|example|sample|dummy|fake|mock|test|tests|testing|tester|demo|default|placeholder|redacted|removed|hidden|masked|secret|password|passwd|passwort|token|apikey|key|here|goes|foo|bar|baz|foobar|none|null|nil|undefined|true|false|empty|unknown|invalid|some|value|string|env|config|username|user|admin|root|guest|hello|world|lorem|ipsum|not|real|abc|xyz|old|new|wrong|correct|valid|right|bad|good|super|very)s?(?:[^a-z]|$)|change_?(?:me|it|this)|replace_?(?:me|this)|not_?a_?(?:real|secret)|not_?so_?secret|example|placeholder|dummy|p[a@4][s$5]{1,2}w[o0]rd|s[e3]cr[e3]t|your_?|letmein|welcome|hunter2|redacted/gi;
+  /(?:^|[^a-z])(?:your|my|change|replace|insert|enter|put|add|set|fill|todo|fixme|example|sample|dummy|fake|mock|test|tests|testing|tester|demo|default|placeholder|redacted|removed|hidden|masked|secret|password|passwd|passwort|token|apikey|key|here|goes|foo|bar|baz|foobar|none|null|nil|undefined|true|false|empty|unknown|invalid|some|value|string|env|config|username|user|admin|root|guest|hello|world|lorem|ipsum|not|real|abc|xyz|old|new|wrong|correct|valid|right|bad|good|super|very)s?(?:[^a-z]|$)|change_?(?:me|it|this)|replace_?(?:me|this)|not_?a_?(?:real|secret)|not_?so_?secret|example|placeholder|dummy|p[a@4][s$5]{1,2}w[o0]rd|s[e3]cr[e3]t|your_?|letmein|welcome|redacted/gi;
 
 /** Returns whether a value has a form that no secret has. */
 export function isNoSecret(value: string): boolean {
