@@ -83,6 +83,15 @@ const EMPTY = MEANINGLESS.split(' ');
 /** What stands in the place of secrets: placeholders, identifiers, names, and text about them. */
 export const HARMLESS: readonly Form[] = [
   (random) =>
+    `${title(random.pick(['password', 'secret', 'test', 'changeme', 'example', 'default', 'dummy']))}${random.letters(DIGITS, random.between(1, 4))}${random.letters('!@#$', random.between(0, 2))}`,
+  (random) =>
+    leet(
+      random,
+      `${random.pick(['password', 'passwort', 'secret', 'test'])}${random.letters(DIGITS, random.between(0, 4))}`,
+    ),
+  (random) =>
+    `${random.pick(['Password', 'P@ssw0rd', 'Passw0rd', 'Secret', 'Test', 'S3cret'])}${random.pick(['1', '12', '123', '1234', ''])}${random.pick(['!', '', '!!', '#'])}`,
+  (random) =>
     random.pick(EMPTY) + random.pick(['', '', '1', '123', '12345', '!', '_here', '-key', '-token', '-password']),
   (random) =>
     `${random.pick(EMPTY)}${random.pick(['-', '_', ''])}${random.pick(EMPTY)}${random.pick(['', '1', '123', '42'])}`,

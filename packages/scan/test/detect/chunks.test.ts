@@ -112,7 +112,7 @@ test('chunk sizes from 1 byte on, for a text longer than the overlap', () => {
     '.'.repeat(480),
     'naaaaab ',
   ];
-  const text = parts.join('').repeat(24);
+  const text = parts.join('').repeat(36);
   assert.ok(text.length > plain.overlap);
   const whole = scanObject(plain, text);
   assert.ok(whole.length > 40);

@@ -32,6 +32,8 @@ test('a detection states what was found, where, and how', () => {
       secret: 'abcd1234',
       entropy: 3,
       encodings: [],
+      confidence: 'medium',
+      confidence_reason: 'the value fits the rule by its form and the text around it',
     },
   ]);
 });
@@ -184,7 +186,7 @@ test('a rule that takes too long on an object is stopped there and reported', ()
   let ticks = 0;
   const detector = createDetector(
     compileRules({ rules: [{ name: 't', toml: TOKEN }] }),
-    { decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 100 },
+    { confidence: 'medium', decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 100 },
     { buffers_max: 0, buffer_bytes: 0 },
     slow,
   );

@@ -67,7 +67,7 @@ test('rule metadata is always valid: tags unique and few, a name other than the 
 
 test('a repeated tag is listed once, for built-in rules too', () => {
   const toml = `[[rules]]\nid = "a"\nregex = "a"\ntags = ["x", "y", "x"]\n`;
-  const options = { decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 1000 };
+  const options = { confidence: 'medium' as const, decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 1000 };
   const own = loadRules({ ...options, rules: [{ name: 'own', toml }] });
   assert.deepEqual(own.rules[0]!.tags, ['x', 'y']);
   sarif(loadRules({ ...options, rules: [] }).rules.map(({ id, tags }) => finding({ rule_id: id, tags: [...tags] })));

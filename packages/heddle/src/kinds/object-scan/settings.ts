@@ -26,8 +26,8 @@ export interface ScanSettings extends Omit<ScanOptions, 'sources' | 'threads' | 
 }
 
 const { objectBytesMax, ruleTimeoutMs } = LIMIT_OPTIONS;
-const { decodeDepth, inlineIgnores } = RULE_OPTIONS;
-const OPTIONS = { decodeDepth, inlineIgnores, ruleTimeoutMs, objectBytesMax };
+const { confidence, decodeDepth, inlineIgnores } = RULE_OPTIONS;
+const OPTIONS = { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs, objectBytesMax };
 const LISTS = ['rules', 'enable', 'disable', 'archives', 'exclude', 'include', 'accept'];
 
 /** Reads the member `options` of scans and of generators. */

@@ -95,7 +95,7 @@ function ofName({ value, name, parents }: Assignment): number[] {
     own.open,
     name === '',
     isSame,
-    around.password || around.secret || around.token,
+    around.password || around.secret || around.token || (around.key && around.owned),
     /[A-Z]/.test(name) && !/[a-z]/.test(name),
   ];
   return flags.map(Number);

@@ -47,8 +47,7 @@ export function kindsOf(name: string): NameKinds {
   };
 }
 
-const NAME_BEFORE =
-  /([A-Za-z_$][\w.$-]{0,80})["'`\])]{0,3}\s{0,6}(?:=>|:=|\?\?=|\|\|=|==?=?|[:(,>|])?\s{0,6}["'`]{0,3}$/;
+const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\])\\:=(,>?|.+]{0,12}$/;
 
 /** Returns the name that a value is assigned to, by the text before it; empty without one. */
 export function nameBefore(text: string): string {

@@ -30,9 +30,12 @@ const NO_SECRET: readonly RegExp[] = [
 const PLACEHOLDER =
   /(?:^|[^a-z])(?:your|my|change|replace|insert|enter|put|add|set|fill|todo|fixme|example|sample|dummy|fake|mock|test|tests|testing|tester|demo|default|placeholder|redacted|removed|hidden|masked|secret|password|passwd|passwort|token|apikey|key|here|goes|foo|bar|baz|foobar|none|null|nil|undefined|true|false|empty|unknown|invalid|some|value|string|env|config|username|user|admin|root|guest|hello|world|lorem|ipsum|not|real|abc|xyz|old|new|wrong|correct|valid|right|bad|good|super|very)s?(?:[^a-z]|$)|change_?(?:me|it|this)|replace_?(?:me|this)|not_?a_?(?:real|secret)|not_?so_?secret|example|placeholder|dummy|p[a@4][s$5]{1,2}w[o0]rd|s[e3]cr[e3]t|your_?|letmein|welcome|redacted/gi;
 
+/** Values that consist of little else than placeholders are examples. */
+const PLACEHOLDER_SHARE_MAX = 0.85;
+
 /** Returns whether a value has a form that no secret has. */
 export function isNoSecret(value: string): boolean {
-  return NO_SECRET.some((shape) => shape.test(value));
+  return NO_SECRET.some((shape) => shape.test(value)) || placeholderShare(value) > PLACEHOLDER_SHARE_MAX;
 }
 
 /** Returns the share of a value that consists of words that stand for a secret or say that it is none. */

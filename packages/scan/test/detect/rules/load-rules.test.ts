@@ -24,7 +24,7 @@ tags = ["a"]
 `;
 
 test('reads all fields of a rule', () => {
-  const set = load(`title = "mine"\nminVersion = "8.0.0"\n${RULE}path = '''\\.env$'''
+  const set = load(`title = "mine"\nminVersion = "8.0.0"\n${RULE}confidence = "low"\njudged = true\npath = '''\\.env$'''
 [[rules.allowlists]]
 description = "examples"
 condition = "AND"
@@ -49,6 +49,8 @@ withinColumns = 40
       path: '\\.env$',
       secret_group: 1,
       entropy: 2.5,
+      confidence: 'low',
+      judged: true,
       allowlists: [
         {
           description: 'examples',

@@ -21,6 +21,8 @@ export function finding(changes: Partial<Finding> = {}): Finding {
     secret: SECRET,
     entropy: 4.75,
     encodings: [],
+    confidence: 'high',
+    confidence_reason: 'the value itself has the form of the rule, with "ghp_"',
     fingerprint: '0123456789abcdef0123456789abcdef',
     ...changes,
   };
@@ -33,6 +35,7 @@ export function summary(changes: Partial<ReportSummary> = {}): ReportSummary {
 const SUMMARY: ScanSummary = {
   outcome: 'complete',
   findings: 0,
+  below_confidence: 0,
   problems: 0,
   metrics: {
     enumerate_count: 1,
