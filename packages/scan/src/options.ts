@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 
 import { bytes, choice, defaultsOf, duration, integer, repeated, toggle, type ValuesOf } from '@heddle/base/setting';
 
-import { CONFIDENCES } from './confidence.ts';
+import { CONFIDENCES } from '@heddle/base/vocabulary/confidence';
 
 /**
  * Options of a scan: plain data that crosses threads; validated at the boundary, trusted here. Flags, their help, types,

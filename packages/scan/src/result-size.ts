@@ -5,8 +5,8 @@ const FINDING_BYTES = 512;
 const PROBLEM_BYTES = 128;
 
 /** Estimates the memory of a finding: the same value for the same finding in every thread. */
-export function findingBytes({ path, match, secret, description }: Finding): number {
-  return FINDING_BYTES + path.length + match.length + secret.length + description.length;
+export function findingBytes({ path, match, secret, description, confidence_reason, key_path = '' }: Finding): number {
+  return FINDING_BYTES + path.length + match.length + secret.length + description.length + confidence_reason.length + key_path.length;
 }
 
 export function problemBytes({ path, message }: Problem): number {

@@ -1,4 +1,4 @@
-import type { Confidence } from './confidence.ts';
+import type { Confidence } from '@heddle/base/vocabulary/confidence';
 
 /**
  * The results of a scan: findings, problems and the summary. Plain data that crosses threads; bytes and offsets refer

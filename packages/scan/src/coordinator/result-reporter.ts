@@ -1,4 +1,4 @@
-import { type Confidence, isAtLeast } from '../confidence.ts';
+import { type Confidence, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import type { Finding, Problem } from '../result.ts';
 import { SubjectCleaner } from '../report/subject-cleaner.ts';
 import type { ScanObserver } from './observer.ts';

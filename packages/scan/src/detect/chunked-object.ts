@@ -1,4 +1,4 @@
-import type { Confidence } from '../confidence.ts';
+import type { Confidence } from '@heddle/base/vocabulary/confidence';
 import { UTF16_SAMPLE, type Utf16, decodeUtf16, detectUtf16 } from './decode/utf16.ts';
 import type { RuleGate } from './gate.ts';
 import { type ObjectContext, ObjectScan } from './object-scan.ts';

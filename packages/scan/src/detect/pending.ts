@@ -1,4 +1,4 @@
-import { CONFIDENCES, type Confidence, isAtLeast } from '../confidence.ts';
+import { CONFIDENCES, type Confidence, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import type { Detection } from './port.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 

@@ -39,11 +39,14 @@ export class JunitReport implements ScanReport {
   finding(finding: Finding): void {
     this.#failures += 1;
     const { rule_id, description, path, line, column, match, fingerprint, commit, encodings } = finding;
+    const { confidence, confidence_reason, key_path } = finding;
     const place = `${path}:${line}:${column}`;
     const lines = [
       `rule: ${rule_id}`,
       `place: ${place}`,
       `match: ${match}`,
+      ...(key_path === undefined ? [] : [`key: ${key_path}`]),
+      `confidence: ${confidence}: ${confidence_reason}`,
       `fingerprint: ${fingerprint}`,
       ...(encodings.length === 0 ? [] : [`encoded as: ${encodings.join(', then ')}`]),
       ...(commit === undefined ? [] : [`commit: ${commit.id} ${commit.date} ${commit.author} <${commit.email}>`]),

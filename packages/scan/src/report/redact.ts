@@ -15,10 +15,11 @@ export function redactSecret(secret: string): string {
 }
 
 /**
- * Redacts a finding for reports: only the beginning of the secret remains, in the match and in the commit's subject.
+ * Redacts a finding for reports: only the beginning of the secret remains, in the match, the keys that
+ * lead to it and the commit's subject.
  */
 export function redactFinding(finding: Finding): Finding {
-  const { secret, match, commit } = finding;
+  const { secret, match, commit, confidence_reason, key_path, key_name } = finding;
   // A path-only rule has no secret: its match is the path.
   if (secret === '') return finding;
   const shown = redactSecret(secret);
@@ -26,6 +27,9 @@ export function redactFinding(finding: Finding): Finding {
     ...finding,
     secret: shown,
     match: redactMatch(match, secret, shown),
+    confidence_reason: redactWithin(confidence_reason, secret, shown),
+    ...(key_path === undefined ? {} : { key_path: redactWithin(key_path, secret, shown) }),
+    ...(key_name === undefined ? {} : { key_name: redactWithin(key_name, secret, shown) }),
     ...(commit === undefined ? {} : { commit: { ...commit, subject: redactWithin(commit.subject, secret, shown) } }),
   };
 }

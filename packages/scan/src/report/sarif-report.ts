@@ -1,3 +1,4 @@
+import type { Confidence } from '@heddle/base/vocabulary/confidence';
 import type { Finding, Problem, ProblemCode } from '../result.ts';
 import { PROBLEM_WORDS } from './problem-words.ts';
 import type { ReportSummary, ScanReport, TextSink } from './report.ts';
@@ -20,6 +21,13 @@ const INFORMATION_URI = 'https://www.npmjs.com/package/heddle';
 /** Limits of code scanning services for a rule. */
 const RULE_TAGS_MAX = 20;
 const TEXT_LENGTH_MAX = 1024;
+
+/** How much attention a finding deserves: viewers sort by the rank, from 0 to 100. */
+const LEVELS: Readonly<Record<Confidence, { level: 'error' | 'warning' | 'note'; rank: number }>> = {
+  high: { level: 'error', rank: 90 },
+  medium: { level: 'warning', rank: 60 },
+  low: { level: 'note', rank: 20 },
+};
 
 const HELP =
   'Anyone who can read this text can use the secret. Revoke it where it was issued, issue a new one, and keep it in a ' +
@@ -46,11 +54,13 @@ export class SarifReport implements ScanReport {
 
   finding(finding: Finding): void {
     const { rule_id, match, secret, fingerprint, encodings, entropy, tags, commit } = finding;
+    const { confidence, confidence_reason, key_path, key_name } = finding;
     const sentence = sentenceOf(finding);
     const result = {
       ruleId: rule_id,
       ruleIndex: this.#ruleIndex(finding),
-      level: 'error',
+      level: LEVELS[confidence].level,
+      rank: LEVELS[confidence].rank,
       message: { text: secret === '' ? sentence : `${sentence.replace(/\.$/, '')}: ${secret}` },
       locations: [
         { physicalLocation: { artifactLocation: this.#artifact(finding.path), region: this.#region(finding) } },
@@ -60,6 +70,10 @@ export class SarifReport implements ScanReport {
         match,
         entropy,
         tags,
+        confidence,
+        confidence_reason,
+        ...(key_path === undefined ? {} : { key_path }),
+        ...(key_name === undefined ? {} : { key_name }),
         path: finding.path,
         byte_column: finding.column,
         byte_end_column: finding.end_column,

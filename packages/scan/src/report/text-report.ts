@@ -48,25 +48,19 @@ export class TextReport implements ScanReport {
     this.#sink.write(`${lines.join('\n')}\n`);
   }
 
-  #block({
-    rule_id,
-    description,
-    path,
-    line,
-    column,
-    match,
-    secret,
-    entropy,
-    fingerprint,
-    encodings,
-    commit,
-  }: Finding): string[] {
+  #block(finding: Finding): string[] {
+    const { rule_id, description, path, line, column, match, secret, entropy, fingerprint, encodings, commit } =
+      finding;
+    const { confidence, confidence_reason, key_path, key_name } = finding;
     const fields: [string, string][] = [['at', this.#paint('cyan', `${visible(path)}:${line}:${column}`)]];
     if (secret !== '') {
       const shown = visible(shortened(secret, MATCH_CHARACTERS));
       fields.push(['secret', `${shown} ${this.#paint('gray', `(entropy ${entropy.toFixed(1)})`)}`]);
     }
     if (match !== secret) fields.push(['match', visible(shortened(match, MATCH_CHARACTERS))]);
+    const key = [key_path, key_name === undefined ? undefined : `(${key_name})`].filter((part) => part !== undefined);
+    if (key.length > 0) fields.push(['key', visible(key.join(' '))]);
+    fields.push(['confidence', `${confidence}: ${visible(confidence_reason)}`]);
     if (encodings.length > 0) fields.push(['encoded', encodings.join(', then ')]);
     if (commit !== undefined) fields.push(['commit', commitLine(commit)]);
     fields.push(['fingerprint', fingerprint]);
@@ -83,7 +77,7 @@ function commitLine({ id, date, author, email, subject }: Commit): string {
 
 /** Formats the end of a scan: what was found, scanned and left out, and what to do. */
 export function summaryLines(summary: ReportSummary, problems: ProblemTally, paint: Paint): string[] {
-  const { reported, ignored, baseline, metrics, duration_ms, outcome } = summary;
+  const { reported, ignored, below_confidence, baseline, metrics, duration_ms, outcome } = summary;
   const secrets = baseline === undefined ? 'secret' : 'new secret';
   const whole = outcome === 'complete';
   const verdict =
@@ -103,6 +97,8 @@ export function summaryLines(summary: ReportSummary, problems: ProblemTally, pai
     lines.push(`  baseline: ${counted(baseline.known, 'finding')} known${gone}`);
   }
   if (ignored > 0) lines.push(`  ignored by fingerprint: ${counted(ignored, 'finding')}`);
+  if (below_confidence > 0)
+    lines.push(`  less certain, not reported: ${counted(below_confidence, 'finding')} (see --confidence)`);
   lines.push(...problemLines(problems, paint));
   if (outcome === 'aborted') {
     const reason = summary.reason ?? 'it was stopped';

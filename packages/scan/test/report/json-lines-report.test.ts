@@ -66,6 +66,10 @@ test('the schema has exactly the members of the types', () => {
     secret: true,
     entropy: true,
     encodings: true,
+    confidence: true,
+    confidence_reason: true,
+    key_path: true,
+    key_name: true,
     fingerprint: true,
     commit: true,
   };
@@ -74,6 +78,7 @@ test('the schema has exactly the members of the types', () => {
     outcome: true,
     reason: true,
     findings: true,
+    below_confidence: true,
     problems: true,
     reported: true,
     ignored: true,

@@ -17,21 +17,35 @@ test('findings are blocks under their file, with a location that terminals can o
   const { written, report: text } = report();
   text.finding(finding({ secret: 'ghp_***', match: 'TOKEN=ghp_***' }));
   text.finding(finding({ line: 9, secret: 'ghp_***', match: 'ghp_***' }));
+  text.finding(finding({ key_path: 'spec.env[3].value', key_name: 'TOKEN', confidence: 'medium' }));
   text.finding(finding({ path: 'b.zip!c.txt', encodings: ['base64', 'url'] }));
-  text.end(summary({ reported: 3, findings: 3 }));
+  text.end(summary({ reported: 4, findings: 4, below_confidence: 2 }));
+  assert.match(written.text, /^ {4}key +spec\.env\[3\]\.value \(TOKEN\)$/m);
+  assert.match(written.text, /^ {4}confidence +medium: the value itself has the form of the rule, with "ghp_"$/m);
+  assert.match(written.text, /^ {2}less certain, not reported: 2 findings \(see --confidence\)$/m);
   assert.equal(written.lines.filter((line) => line === 'src/app.env').length, 1);
   assert.match(written.text, /^ {4}at +src\/app\.env:3:7$/m);
   assert.match(written.text, /^ {4}at +src\/app\.env:9:7$/m);
   assert.match(written.text, /^\nb\.zip!c\.txt$/m);
   assert.match(written.text, /encoded +base64, then url/);
   assert.match(written.text, /fingerprint 0123456789abcdef0123456789abcdef/);
-  assert.match(written.text, /✖ 3 secrets in 2 objects, 4\.8 MiB in 1\.5 s \(3\.3 MB\/s\)/);
+  assert.match(written.text, /✖ 4 secrets in 2 objects, 4\.8 MiB in 1\.5 s \(3\.3 MB\/s\)/);
 });
 
 test('names and contents cannot control the terminal', () => {
   const { written, report: text } = report();
   const evil = 'a\u001b]0;owned\u0007\u001b[2J\r\n\u202egnp.exe\u0000\u009b31m';
-  text.finding(finding({ path: evil, match: evil, secret: evil, description: evil, rule_id: evil }));
+  text.finding(
+    finding({
+      path: evil,
+      match: evil,
+      secret: evil,
+      description: evil,
+      rule_id: evil,
+      key_path: evil,
+      confidence_reason: evil,
+    }),
+  );
   text.problem({ code: 'unreadable', path: evil, message: evil, extent: 'skipped' });
   text.end(summary({ reported: 1, outcome: 'aborted', reason: evil }));
   assert.doesNotMatch(written.text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);

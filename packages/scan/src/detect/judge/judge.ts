@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { type Confidence, isAtLeast } from '../../confidence.ts';
+import { type Confidence, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import type { Candidate } from '../matches.ts';
 import type { KeyPath } from '../structure/key-path.ts';
 import { type Assignment, featuresOf } from './features.ts';

@@ -1,6 +1,6 @@
 import { parse } from 'smol-toml';
 import type { RuleText } from '../../options.ts';
-import { CONFIDENCES, type Confidence } from '../../confidence.ts';
+import { CONFIDENCES, type Confidence } from '@heddle/base/vocabulary/confidence';
 import { FieldReader, type TomlTable, ruleError } from './fields.ts';
 import { lowerCaseBytes } from './lower-case.ts';
 import type { Allowlist, RegexTarget, RequiredRule, Rule } from './rule.ts';

@@ -1,4 +1,4 @@
-import type { Confidence } from '../../confidence.ts';
+import type { Confidence } from '@heddle/base/vocabulary/confidence';
 
 /** A rule set as written, validated and merged; patterns are not compiled yet. */
 export interface RuleSet {
