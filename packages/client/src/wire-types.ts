@@ -2172,6 +2172,7 @@ export interface PoolRequestDetailDto {
   source: 'task' | 'holder';
   /** The id of the task, or the name of the holder. */
   run: string;
+  task_name: string | null;
   attempt: number | null;
   /** For a hold that waits again because it lost runners: those that it still has. */
   kept: number;
@@ -2199,6 +2200,7 @@ export interface PoolRequestDto {
   source: 'task' | 'holder';
   /** The id of the task, or the name of the holder. */
   run: string;
+  task_name: string | null;
   attempt: number | null;
   /** For a hold that waits again because it lost runners: those that it still has. */
   kept: number;

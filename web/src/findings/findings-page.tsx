@@ -42,8 +42,7 @@ const COLUMNS: readonly Column<Finding>[] = [
     cell: ({ description, triage }) => triage.state === 'open' && <Advice text={adviceOf(description).advice} />,
   },
   { header: 'Target', optional: true, cell: ({ target }) => target },
-  { header: 'First seen', optional: true, cell: ({ first_seen }) => <Ago at={first_seen} /> },
-  { header: 'Last seen', cell: ({ last_seen }) => <Ago at={last_seen} /> },
+  { header: 'First seen', cell: ({ first_seen }) => <Ago at={first_seen} /> },
 ];
 
 function Advice({ text }: { text: string }) {
