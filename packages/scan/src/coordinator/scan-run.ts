@@ -324,11 +324,11 @@ export class ScanRun {
 
   #initOf(slot: number, depthMax: number): WorkerInit {
     const { sources, archives, exclude, objectBytesMax, chunkBytes } = this.#options;
-    const { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs } = this.#options;
+    const { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs, contextLines } = this.#options;
     return {
       sources,
       rules: this.#rules,
-      detection: { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs },
+      detection: { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs, contextLines },
       archives,
       exclude,
       objectBytesMax,

@@ -4,7 +4,8 @@ import { type Delivery, ReorderBuffer } from '../../src/coordinator/reorder-buff
 import type { Finding, Problem } from '../../src/result.ts';
 
 /** Only the identifying fields: the buffer passes findings on unchanged. */
-const finding = (secret: string): Finding => ({ secret, path: '', match: '', description: '' }) as Finding;
+const finding = (secret: string): Finding =>
+  ({ secret, path: '', match: '', description: '', confidence_reason: '' }) as Finding;
 const problem = (path: string): Problem => ({ code: 'unreadable', path, message: 'no', extent: 'skipped' });
 
 function bufferOf(changes: Partial<Delivery> = {}): { buffer: ReorderBuffer; seen: string[] } {

@@ -34,6 +34,10 @@ test('a detection states what was found, where, and how', () => {
       encodings: [],
       confidence: 'medium',
       confidence_reason: 'the value fits the rule by its form and the text around it',
+      context: [
+        { number: 1, text: 'one' },
+        { number: 2, text: 'two = "tok_a***";', mark: { start: 7, end: 15 } },
+      ],
     },
   ]);
 });
@@ -186,7 +190,7 @@ test('a rule that takes too long on an object is stopped there and reported', ()
   let ticks = 0;
   const detector = createDetector(
     compileRules({ rules: [{ name: 't', toml: TOKEN }] }),
-    { confidence: 'medium', decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 100 },
+    { confidence: 'medium', decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 100, contextLines: 0 },
     { buffers_max: 0, buffer_bytes: 0 },
     slow,
   );

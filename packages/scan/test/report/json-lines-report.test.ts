@@ -72,6 +72,7 @@ test('the schema has exactly the members of the types', () => {
     key_name: true,
     fingerprint: true,
     commit: true,
+    context: true,
   };
   const problem: Names<Problem> = { code: true, path: true, message: true, extent: true };
   const end: Names<ReportSummary> = {
