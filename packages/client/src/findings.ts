@@ -9,6 +9,8 @@ export interface FindingListFilter {
   triage?: FindingDto['triage']['state'];
   /** Only in objects whose path has this prefix. */
   path?: string;
+  /** Only those that are at least this certain. */
+  confidence?: FindingDto['confidence'];
   /** The `secret_id` of a finding: everywhere the same secret was found. */
   secret?: string;
   /** Only those first seen at or after this time (RFC 3339). */

@@ -497,6 +497,9 @@ export interface BulkTriageDto {
   ids: string[];
 }
 
+/** How certain it is that this is a secret. */
+export type ConfidenceWire = 'low' | 'medium' | 'high';
+
 export interface FindingChangeDto {
   /** Triage status; scans do not change it. */
   triage: TriageStateWire;
@@ -532,6 +535,11 @@ export interface FindingDetailDto {
   entropy: number;
   /** Encodings of the secret, outermost first: `base64`. */
   encodings: string[];
+  /** How certain it is that this is a secret. */
+  confidence: ConfidenceWire;
+  confidence_reason: string | null;
+  key_path: string | null;
+  key_name: string | null;
   commit: {
     id: string;
     author: string;
@@ -616,6 +624,11 @@ export interface FindingDto {
   entropy: number;
   /** Encodings of the secret, outermost first: `base64`. */
   encodings: string[];
+  /** How certain it is that this is a secret. */
+  confidence: ConfidenceWire;
+  confidence_reason: string | null;
+  key_path: string | null;
+  key_name: string | null;
   commit: {
     id: string;
     author: string;

@@ -5,10 +5,11 @@ import { Button } from '../ui/button.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../ui/filter-bar.tsx';
 import { STATE_LABEL, TRIAGE_LABEL } from './finding-state.tsx';
 
-export const FILTERS = ['state', 'triage', 'target', 'rule', 'path', 'secret'] as const;
+export const FILTERS = ['state', 'triage', 'target', 'rule', 'path', 'confidence', 'secret'] as const;
 type Filters = FilterValues<(typeof FILTERS)[number]>;
 
 const STATES = { '': 'Any state', ...STATE_LABEL };
+const CONFIDENCES = { '': 'Any confidence', medium: 'Medium or high', high: 'High' };
 const TRIAGES = { '': 'Any triage', ...TRIAGE_LABEL };
 
 interface FiltersProps {
@@ -16,7 +17,7 @@ interface FiltersProps {
   onChange: (change: Partial<Filters>) => void;
 }
 
-/** Filters by path, rule, state, triage and target; a page of a finding leads here with its secret. */
+/** Filters by path, rule, state, confidence, triage and target; a page of a finding leads here with its secret. */
 export function FindingFilters({ filters, onChange }: FiltersProps) {
   const { data: targets = [] } = useLive(['findings', 'targets'], findings.targets, { every: 10_000 });
   const names = targets.map(({ target }) => target);
@@ -33,6 +34,12 @@ export function FindingFilters({ filters, onChange }: FiltersProps) {
       />
       <TextFilter label="Rule" value={filters.rule} onChange={(rule) => onChange({ rule })} />
       <ChoiceFilter label="State" value={filters.state} options={STATES} onChange={(state) => onChange({ state })} />
+      <ChoiceFilter
+        label="Confidence"
+        value={filters.confidence}
+        options={CONFIDENCES}
+        onChange={(confidence) => onChange({ confidence })}
+      />
       <ChoiceFilter
         label="Triage"
         value={filters.triage}

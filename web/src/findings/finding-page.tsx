@@ -13,7 +13,7 @@ import { Trouble } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
 import { CodeContext } from './code-context.tsx';
 import { FindingHistory } from './finding-history.tsx';
-import { FindingBadge, STATE_MEANING, TriageBadge } from './finding-state.tsx';
+import { FindingBadge, CONFIDENCE_LABEL, STATE_MEANING, TriageBadge } from './finding-state.tsx';
 import { adviceOf, NextSteps } from './next-steps.tsx';
 import { OtherPlaces } from './other-places.tsx';
 import { TriageButtons } from './triage.tsx';
@@ -57,6 +57,7 @@ function FindingView({ id }: { id: string }) {
 
 function Facts({ finding }: { finding: Finding }) {
   const { state, triage, target, rule_id, occurrences, encodings, first_seen, tags, entropy, fingerprint } = finding;
+  const { confidence, confidence_reason, key_path, key_name } = finding;
   return (
     <Section title="Details" testId="finding-details">
       <Fields>
@@ -66,6 +67,17 @@ function Facts({ finding }: { finding: Finding }) {
         <Field label="Triage">
           <TriageBadge triage={triage} />
         </Field>
+        <Field label="Confidence">
+          {confidence_reason === null
+            ? CONFIDENCE_LABEL[confidence]
+            : `${CONFIDENCE_LABEL[confidence]}: ${confidence_reason}`}
+        </Field>
+        {key_path !== null && (
+          <Field label="Key">
+            <code className="breakable">{key_path}</code>
+            {key_name !== null && ` (${key_name})`}
+          </Field>
+        )}
         <Field label="First seen">
           <Ago at={first_seen} />
         </Field>

@@ -14,6 +14,12 @@ export const STATE_MEANING: Readonly<Record<FindingState, string>> = {
 /** By how much attention a finding needs. */
 const GLYPH: Readonly<Record<FindingState, State>> = { new: 'failed', known: 'partial', gone: 'succeeded' };
 
+export const CONFIDENCE_LABEL: Readonly<Record<Finding['confidence'], string>> = {
+  low: 'Low',
+  medium: 'Medium',
+  high: 'High',
+};
+
 export const TRIAGE_LABEL: Readonly<Record<TriageState, string>> = {
   open: 'Open',
   ignored: 'Ignored',

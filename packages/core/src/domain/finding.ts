@@ -1,3 +1,5 @@
+import type { Confidence } from '@heddle/base/vocabulary/confidence';
+
 /**
  * State of a finding: `new` in the latest run that saw it, `known` from an earlier one, `gone` since a complete run
  * that did not see it.
@@ -42,6 +44,13 @@ export interface FindingPlace {
   entropy: number;
   /** Encodings around it, outermost first: `base64`. */
   encodings: readonly string[];
+  confidence: Confidence;
+  /** Null from older versions. */
+  confidence_reason: string | null;
+  /** Keys that lead to it in a structured file: `spec.env[3].value`. */
+  key_path: string | null;
+  /** The name beside it: `DB_PASSWORD`. */
+  key_name: string | null;
   commit: FindingCommit | null;
 }
 
@@ -135,6 +144,8 @@ export interface FindingFilter {
   states?: readonly FindingState[];
   triage?: TriageState;
   path_prefix?: string;
+  /** Only findings that are at least this certain. */
+  confidence?: Confidence;
   /** Only findings of this secret. */
   secret_id?: string;
   /** First seen at or after this time, milliseconds since the epoch. */

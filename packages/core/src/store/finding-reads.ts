@@ -1,3 +1,4 @@
+import { CONFIDENCES, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import {
   ELSEWHERE_MAX,
   type FindingDetail,
@@ -59,6 +60,8 @@ const list = new FilteredList({
     path: (at) => `left(f.path, ${PATH_INDEXED}) collate "C" >= left(${at}, ${PATH_INDEXED})
       and left(f.path, ${PATH_INDEXED}) collate "C" < left(${at}, ${PATH_INDEXED}) || chr(1114111)
       and starts_with(f.path, ${at})`,
+    // Findings of older versions have none.
+    confidences: (at) => `coalesce(f.place ->> 'confidence', 'medium') = any(${at}::text[])`,
     secret_id: (at) => `f.secret_id = decode(${at}, 'hex')`,
     since: (at) => `f.first_seen >= ${at}::timestamptz`,
   },
@@ -92,10 +95,14 @@ interface DetailRecord extends FindingRecord {
   elsewhere: SamePlace[];
 }
 
+/** What places of older versions lack. */
+const PLACE_BEFORE = { confidence: 'medium', confidence_reason: null, key_path: null, key_name: null } as const;
+
 function findingOf<Row extends FindingRecord>(row: Row) {
   const { place, triage, triaged_by, triaged_at, triage_comment, ...columns } = row;
   return {
     ...columns,
+    ...PLACE_BEFORE,
     ...place,
     triage: { state: triage, by: triaged_by, at: triaged_at, comment: triage_comment },
   };
@@ -113,7 +120,7 @@ export async function listFindings(
   after: string | null,
   limit: number,
 ): Promise<TrackedFinding[]> {
-  const { target, rule_id, states, triage, path_prefix, secret_id, since } = filter;
+  const { target, rule_id, states, triage, path_prefix, confidence, secret_id, since } = filter;
   const given = {
     after,
     target,
@@ -121,6 +128,7 @@ export async function listFindings(
     states: states === undefined ? undefined : [...states],
     triage,
     path: path_prefix === '' ? undefined : path_prefix,
+    confidences: confidence === undefined ? undefined : CONFIDENCES.filter((each) => isAtLeast(each, confidence)),
     secret_id,
     since: since === undefined ? undefined : new Date(since).toISOString(),
   };

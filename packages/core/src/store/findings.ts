@@ -113,8 +113,10 @@ export async function mergeFindings(
 }
 
 function rowOf(finding: ReportedFinding & { id: string }) {
-  const { line, column, end_line, end_column, entropy, encodings, commit, ...columns } = finding;
-  return { ...columns, place: { line, column, end_line, end_column, entropy, encodings, commit } };
+  const { line, column, end_line, end_column, entropy, encodings, commit, ...others } = finding;
+  const { confidence, confidence_reason, key_path, key_name, ...columns } = others;
+  const judged = { confidence, confidence_reason, key_path, key_name };
+  return { ...columns, place: { line, column, end_line, end_column, entropy, encodings, commit, ...judged } };
 }
 
 export async function coverRun(queryable: Queryable, runId: string): Promise<void> {

@@ -8,7 +8,7 @@ const KIB = 1024;
 const opener = { open: () => assert.fail('nothing is opened'), close: () => undefined };
 const at = { index: 0, source: 0, path: 'a.zip', locator: 'a.zip', commit: undefined };
 const finding = (bytes: number): Finding =>
-  ({ path: 'a.zip!b', match: 'x'.repeat(bytes), secret: '', description: '' }) as Finding;
+  ({ path: 'a.zip!b', match: 'x'.repeat(bytes), secret: '', description: '', confidence_reason: '' }) as Finding;
 
 test('findings of an archive that may be discarded are limited', () => {
   const root = new RootObject(at, opener);

@@ -22,6 +22,7 @@ interface ListOptions {
   triage?: Finding['triage']['state'];
   path?: string;
   secret?: string;
+  confidence?: Finding['confidence'];
   since?: string;
   after?: string;
   pageSize?: number;
@@ -58,6 +59,7 @@ function registerReads(findings: Command, io: CommandIo): void {
         new Option('--triage <state>', 'Only with this triage status').choices(['open', 'ignored', 'false_positive']),
       )
       .option('--path <prefix>', 'Only in objects whose path has this prefix')
+      .addOption(new Option('--confidence <level>', 'Only at least this certain').choices(['low', 'medium', 'high']))
       .option('--secret <id>', 'Only of this secret, by the secret ID of a finding')
       .option('--since <moment>', 'Only first seen at or after this time: 2026-01-31, or 2026-01-31T08:00:00Z')
       .option('--after <id>', 'Continue after this finding', parseId)
@@ -108,9 +110,9 @@ function registerChanges(findings: Command, io: CommandIo): void {
 }
 
 async function listFindings({ client, output }: ClientContext, options: ListOptions): Promise<undefined> {
-  const { target, rule, state, triage, path, secret, since, after, pageSize } = options;
+  const { target, rule, state, triage, path, secret, confidence, since, after, pageSize } = options;
   const listed = await client.findings.list(
-    given({ target, rule, state, triage, path, secret, since, after, page_size: pageSize }),
+    given({ target, rule, state, triage, path, secret, confidence, since, after, page_size: pageSize }),
   );
   output.result(listed, () => writeFindings(output, listed));
   return undefined;
@@ -128,12 +130,21 @@ function writeFindings(output: Output, findings: readonly Finding[]): void {
       { header: 'STATE', value: ({ state }) => state, style: ({ state }) => STATE_LOOKS[state] },
       { header: 'TRIAGE', value: ({ triage }) => TRIAGE_WORDS[triage.state] },
       { header: 'TARGET', value: ({ target }) => target, flexible: true },
+      { header: 'CONFIDENCE', value: ({ confidence }) => confidence },
       { header: 'RULE', value: ({ rule_id }) => rule_id, flexible: true },
       { header: 'PLACE', value: placeOf, flexible: true },
       { header: 'SECRET', value: ({ redacted }) => redacted },
     ],
     findings,
   );
+}
+
+function keyOf({ key_path, key_name }: Finding): string {
+  return [key_path, key_name === null ? null : `(${key_name})`].filter((part) => part !== null).join(' ');
+}
+
+function confidenceOf({ confidence, confidence_reason }: Finding): string {
+  return confidence_reason === null ? confidence : `${confidence}: ${confidence_reason}`;
 }
 
 function placeOf({ path, line }: Pick<Finding, 'path' | 'line'>): string {
@@ -151,6 +162,8 @@ function printFinding(output: Output, finding: FindingDetail): undefined {
       ['finds', printable(finding.description)],
       ['place', printable(`${finding.path}:${finding.line}:${finding.column}`)],
       ['secret', printable(finding.redacted)],
+      ['key', finding.key_path === null && finding.key_name === null ? null : printable(keyOf(finding))],
+      ['confidence', printable(confidenceOf(finding))],
       ['occurs', finding.occurrences === 1 ? 'once' : `${finding.occurrences} times`],
       ['under', finding.encodings.length === 0 ? null : finding.encodings.join(', ')],
       ['commit', commit === null ? null : commitLine(commit)],

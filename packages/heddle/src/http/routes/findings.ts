@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
 
+import { CONFIDENCES } from '@heddle/base/vocabulary/confidence';
 import { HeddleError, unknownCursor } from '@heddle/base/errors';
 import { TARGET_CHARACTERS_MAX, type FindingDetail } from '@heddle/core/domain/finding';
-import { Uuid } from '../wire/basics.ts';
+import { oneOf, Uuid } from '../wire/basics.ts';
 import { BulkResultDto } from '../wire/operation.ts';
 import {
   BulkTriageDto,
@@ -67,19 +68,23 @@ function listRoute(app: App, { findings, config }: RouteContext): void {
               description: 'Only of this secret, by its `secret_id`.',
             }),
           ),
+          confidence: Type.Optional(
+            oneOf([...CONFIDENCES], { description: 'Only findings that are at least this certain.' }),
+          ),
           since: timeFilter('Only first seen at or after this time'),
         },
         { additionalProperties: false },
       ),
     },
     handler: async ({ query }) => {
-      const { target, rule, state, triage, path, secret, since } = query;
+      const { target, rule, state, triage, path, secret, confidence, since } = query;
       const filter = {
         ...(target === undefined ? {} : { target }),
         ...(rule === undefined ? {} : { rule_id: rule }),
         ...(state === undefined ? {} : { states: [state] }),
         ...(triage === undefined ? {} : { triage }),
         ...(path === undefined ? {} : { path_prefix: path }),
+        ...(confidence === undefined ? {} : { confidence }),
         ...(secret === undefined ? {} : { secret_id: secret }),
         ...(since === undefined ? {} : { since: timeOf('since', since) }),
       };

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 
+import { CONFIDENCES } from '@heddle/base/vocabulary/confidence';
 import {
   COMMENT_CHARACTERS_MAX,
   FINDING_STATES,
@@ -23,6 +24,8 @@ export const FindingStateWire = oneOf([...FINDING_STATES], {
 export const TriageStateWire = oneOf([...TRIAGE_STATES], {
   description: 'Triage status; scans do not change it.',
 });
+
+export const ConfidenceWire = oneOf([...CONFIDENCES], { description: 'How certain it is that this is a secret.' });
 
 const TriageDto = Type.Object(
   {
@@ -50,6 +53,12 @@ const findingProperties = {
   end_column: Many('Where the match ends.'),
   entropy: Type.Number({ description: 'Bits a character.' }),
   encodings: Type.Array(Type.String(), { description: 'Encodings of the secret, outermost first: `base64`.' }),
+  confidence: ConfidenceWire,
+  confidence_reason: nullable(Type.String({ description: 'Why, without the secret.' })),
+  key_path: nullable(Type.String({ description: 'Where a structured file holds it: `spec.env[3].value`.' })),
+  key_name: nullable(
+    Type.String({ description: 'The name beside it, where that is not the last key: `DB_PASSWORD`.' }),
+  ),
   commit: nullable(
     Type.Object(
       {

@@ -136,7 +136,8 @@ export class ScanCollector {
 
 /** Returns a finding as it leaves the machine: only the beginning of the secret, and lines in which all are masked. */
 function withoutSecret(finding: Finding, hasContext: boolean): ReportedFinding {
-  const { commit, context = [] } = redactFinding(finding);
+  const shown = redactFinding(finding);
+  const { commit, context = [] } = shown;
   return {
     fingerprint: finding.fingerprint,
     rule_id: storable(finding.rule_id),
@@ -152,6 +153,10 @@ function withoutSecret(finding: Finding, hasContext: boolean): ReportedFinding {
     end_column: finding.end_column,
     entropy: finding.entropy,
     encodings: finding.encodings,
+    confidence: finding.confidence,
+    confidence_reason: storable(shown.confidence_reason),
+    key_path: shown.key_path === undefined ? null : storable(shown.key_path),
+    key_name: shown.key_name === undefined ? null : storable(shown.key_name),
     commit:
       commit === undefined
         ? null

@@ -1,4 +1,5 @@
 import type { ReportedFinding } from '@heddle/core/domain/finding';
+import { CONFIDENCES } from '@heddle/base/vocabulary/confidence';
 import type { JsonObject } from '@heddle/base/json';
 import { emptyMetrics } from '@heddle/scan/graph/metrics';
 import type { Problem, TaskMetrics } from '@heddle/scan/result';
@@ -61,10 +62,14 @@ function readMetrics(taskId: string, data: Partial<TaskMetrics> | undefined): Ta
 
 function requireFinding(taskId: string, finding: Partial<ReportedFinding> | null): void {
   const { fingerprint, rule_id, path, redacted, description, occurrences, context, secret_id } = finding ?? {};
+  const { confidence = 'medium', confidence_reason, key_path, key_name } = finding ?? {};
   const texts = [rule_id, path, redacted, description];
   const isFinding =
     FINGERPRINT.test(fingerprint ?? '') && texts.every((text) => typeof text === 'string') && occurrences! > 0;
   if (!isFinding) throw new Error(`a finding of the task ${taskId} has no fingerprint, rule, path or count`);
+  const judged = [confidence_reason ?? '', key_path ?? '', key_name ?? ''];
+  if (!CONFIDENCES.includes(confidence) || !judged.every((text) => typeof text === 'string'))
+    throw new Error(`a finding of the task ${taskId} has a confidence or a key of another form`);
   // Workers of an older version report neither.
   if ((secret_id ?? null) !== null && !FINGERPRINT.test(secret_id!))
     throw new Error(`a finding of the task ${taskId} has a secret_id that is not 32 hexadecimal digits`);
