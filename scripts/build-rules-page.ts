@@ -32,7 +32,8 @@ function introduction(rules: number, providers: number, families: readonly Famil
 
 ${rules} rules for ${providers} services and kinds of keys, in ${families.length} families. Each finds one form of a credential: where providers document
 the form of their tokens, by its prefix, length and alphabet; where a token is but a run of characters, by the name that
-it is assigned to. Rules tagged \`generic\` know no provider and give way where another rule finds the same secret.
+it is assigned to. Rules tagged \`generic\` know no provider and give way where another rule finds the same secret; most of them
+[judge](confidence.md) each value.
 
 The rules are TOML files in \`packages/scan/src/detect/rules/builtin/\`, in the format that is also read from rule files of your own;
 a file of your own with \`[extend]\` and \`useDefault = true\` adds to them, changes them by \`id\`, or leaves some out with

@@ -51,7 +51,7 @@ function compile(): void {
 function buildPackage(name: string): void {
   const source = join(ROOT, 'packages', name);
   cpSync(join(COMPILED, name, 'src'), published(name, 'dist'), { recursive: true });
-  for (const file of globSync('**/*.{sql,toml,wasm,proto}', { cwd: join(source, 'src') }))
+  for (const file of globSync('**/*.{sql,toml,wasm,proto,json}', { cwd: join(source, 'src') }))
     cpSync(join(source, 'src', file), published(name, 'dist', file));
   writeManifest(join(source, 'package.json'), name);
 }

@@ -125,6 +125,49 @@ describe('exit codes', () => {
   });
 });
 
+describe('confidence', () => {
+  const levels = new ScanDirectory({
+    'rules.toml': ['low', 'medium', 'high']
+      .map((level) => `[[rules]]\nid = "${level}"\nregex = '''${level}=x'''\nconfidence = "${level}"\n`)
+      .join(''),
+    'a.txt': 'low=x medium=x high=x\n',
+    'low.txt': 'low=x\n',
+  });
+  after(() => levels.remove());
+
+  test('findings below --confidence are counted, not reported; medium by default', async () => {
+    const ran = await Promise.all(
+      [[], ['low'], ['medium'], ['high']].map(([level]) =>
+        levels.scan(['a.txt', '--json', ...(level === undefined ? [] : ['--confidence', level])]),
+      ),
+    );
+    assert.deepEqual(
+      ran.map((each) => [findingsOf(each).map(({ confidence }) => confidence), each.json.at(-1)!['below_confidence']]),
+      [
+        [['medium', 'high'], 1],
+        [['low', 'medium', 'high'], 0],
+        [['medium', 'high'], 1],
+        [['high'], 2],
+      ],
+    );
+  });
+
+  test('a scan with nothing but uncertain findings succeeds, and says so', async () => {
+    const ran = await levels.scan(['low.txt']);
+    assert.equal(ran.code, 0);
+    assert.match(
+      ran.stdout,
+      /^✔ no secrets in 1 object, .*\n {2}less certain, not reported: 1 finding \(see --confidence\)$/m,
+    );
+  });
+
+  test('another level is refused', async () => {
+    const ran = await levels.scan(['a.txt', '--confidence', 'sure']);
+    assert.equal(ran.code, 2);
+    assert.match(ran.stderr, /--confidence <level>.*low, medium, high/);
+  });
+});
+
 describe('invalid input', () => {
   test('an invalid flag is reported in one line, with exit code 2', async () => {
     const ran = await scan('clean', '--threads', '0');

@@ -18,6 +18,8 @@ interface Finding {
   triage: { state: string; by: string | null; at: string | null; comment: string | null };
 }
 
+const CERTAIN = { confidence: 'high', confidence_reason: 'it is', key_path: 'a[0].value', key_name: 'TOKEN' } as const;
+
 let findings: Findings & ScanBooks;
 let server: TestServer;
 
@@ -27,7 +29,7 @@ before(async () => {
   server = await createTestServer({ findings });
   const commit = { id: 'c0ffee', author: 'Ann', date: '2026-01-01T00:00:00Z' };
   await runOf(findings, 'repo', [reported(1), reported(2, { path: 'lib/x.ts', commit })]);
-  await runOf(findings, 'repo', [reported(2, { path: 'lib/x.ts' }), reported(3)]);
+  await runOf(findings, 'repo', [reported(2, { path: 'lib/x.ts' }), reported(3, CERTAIN)]);
   await runOf(findings, 'other/one', [reported(1)]);
 });
 
@@ -49,6 +51,8 @@ test('lists findings with filters, newest first, page by page', async () => {
   assert.deepEqual(await list('?path=lib/'), ['known lib/x.ts']);
   assert.deepEqual(await list('?rule=made-up-token&target=other%2Fone'), ['new src/file-1.ts']);
   assert.deepEqual(await list('?triage=ignored'), []);
+  assert.equal((await list('?confidence=medium')).length, 4);
+  assert.deepEqual(await list('?confidence=high'), ['new src/file-3.ts']);
   assert.deepEqual(await list('?since=2199-01-01'), []);
   assert.equal((await list('?since=2020-01-01T00:00:00%2B01:00')).length, 4);
   const first = await get<Finding[]>('/v1/findings?page_size=3');
@@ -61,6 +65,9 @@ test('returns one finding, without its secret', async () => {
   const finding = await get<Finding & Record<string, unknown>>(`/v1/findings/${listed!.id}`);
   assert.deepEqual(finding, { ...listed, context: [], elsewhere: [] });
   assert.equal(finding['redacted'], 'mut_***');
+  const [certain] = await get<(Finding & typeof CERTAIN)[]>('/v1/findings?path=src/file-3');
+  const { confidence, confidence_reason, key_path, key_name } = certain!;
+  assert.deepEqual({ confidence, confidence_reason, key_path, key_name }, CERTAIN);
   assert.equal(finding['commit'], null, 'as the latest run says');
   assert.ok(!('secret' in finding) && !('match' in finding));
   assert.ok(Number.isFinite(Date.parse(finding.first_seen)));

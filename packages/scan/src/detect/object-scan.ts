@@ -150,10 +150,7 @@ export class ObjectScan {
       secret: decodeUtf8(candidate.secret),
       entropy: candidate.entropy,
       encodings: this.#context.whole === undefined ? encodings : [this.#context.whole.encoding, ...encodings],
-      confidence: judged.confidence,
-      confidence_reason: decodeUtf8(judged.confidence_reason),
-      ...(judged.key_path === undefined ? {} : { key_path: decodeUtf8(judged.key_path) }),
-      ...(judged.key_name === undefined ? {} : { key_name: decodeUtf8(judged.key_name) }),
+      ...judged,
     };
   }
 }

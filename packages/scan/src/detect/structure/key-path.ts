@@ -1,4 +1,5 @@
 import { extensionOf } from './file-kind.ts';
+import { decodeUtf8 } from '../matches.ts';
 import { braceKeys } from './brace-keys.ts';
 import { jsonKeys } from './json-keys.ts';
 import { sectionKeys } from './section-keys.ts';
@@ -53,7 +54,7 @@ const READERS: Readonly<Record<StructureFormat, (text: string, at: number) => Ke
 };
 
 /**
- * Returns the keys that lead to the value at an offset of a text. Reads nothing but the text, so the result depends on
+ * Returns the keys that lead to the value at an offset of a text (bytes as latin1). Reads nothing but the text, so the result depends on
  * a fixed number of bytes around the value only. `isWhole`: the text begins at the object's beginning.
  */
 export function keyPathOf(
@@ -74,6 +75,7 @@ function joined(keys: readonly string[], isCut: boolean): string {
   return isCut ? `….${path}` : path;
 }
 
-function shortened(key: string): string {
+function shortened(latin1: string): string {
+  const key = decodeUtf8(latin1);
   return key.length > KEY_LENGTH_MAX ? `${key.slice(0, KEY_LENGTH_MAX)}…` : key;
 }

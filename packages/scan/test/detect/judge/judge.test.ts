@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import fc from 'fast-check';
+import { parseRegex } from '../../../src/detect/regex/parse.ts';
+import { toJavaScript } from '../../../src/detect/regex/translate.ts';
+import { loadRules } from '../../../src/detect/rules/load-rules.ts';
+import type { Detection } from '../../../src/detect/port.ts';
+import { detectorOf, scanObject } from '../../support/detect/fixture.ts';
+import { expandCase } from '../../support/detect/rules/case-text.ts';
+
+const builtin = detectorOf();
+
+function only(path: string, template: string): Detection | undefined {
+  const { text } = expandCase({ path, text: template }, `${path} ${template}`);
+  const found = scanObject(builtin, text, { path });
+  assert.ok(found.length <= 1, text);
+  return found[0];
+}
+
+test('an assignment says its name, and what its value looks like', () => {
+  const found = only('deploy.env', 'SHOP_API_KEY={{hex:40}}\n')!;
+  assert.equal(found.confidence, 'high');
+  assert.equal(found.confidence_reason, 'assigned to the name SHOP_API_KEY; the value is 40 random hexadecimal digits');
+  assert.equal(
+    only('a.json', '{"clientSecret": "{{alnum:40}}"}')!.confidence_reason,
+    'assigned to the name clientSecret; the value looks random',
+  );
+});
+
+test('a reason never contains the secret', () => {
+  for (const text of ['password = "{{alnum:14}}"', 'login(password, "{{alnum:14}}")', 'DB_PASSWORD={{alnum:14}}\n']) {
+    const found = only('app.py', text);
+    if (found !== undefined) assert.ok(!found.confidence_reason.includes(found.secret), found.confidence_reason);
+  }
+});
+
+test('the same value is less certain where tests and translations are, and where its name says that it is none', () => {
+  const order = ['low', 'medium', 'high'];
+  const level = (path: string, text: string): number => order.indexOf(only(path, text)?.confidence ?? 'low');
+  const text = 'password = "{{lower:6}}77"';
+  assert.ok(level('config/app.ini', text) > level('test/fixtures/app.ini', text));
+  assert.ok(level('app.yaml', 'api_token: {{alnum:32}}\n') > level('app.yaml', 'api_token_hash: {{alnum:32}}\n'));
+  assert.ok(level('app.yaml', 'signing_key: {{hex:64}}\n') > level('app.yaml', 'cache_key: {{hex:64}}\n'));
+});
+
+test('a heading gives a name to the values under it', () => {
+  const found = only('app.yaml', 'credentials:\n  shop: "{{alnum:40}}"\n')!;
+  assert.deepEqual(
+    [found.key_path, found.confidence_reason],
+    ['credentials.shop', 'assigned to the name shop under credentials; the value looks random'],
+  );
+  assert.equal(only('app.yaml', 'things:\n  shop: "{{alnum:40}}"\n'), undefined);
+});
+
+test('one secret that several rules judge is one finding', () => {
+  assert.equal(only('app.yaml', 'secrets:\n  db_password: "{{alnum:24}}"\n')!.rule_id, 'generic-block-value');
+});
+
+test('a rule may set its confidence; without it, a value with one of its keywords is of high confidence', () => {
+  const rule = (field: string): string =>
+    `[[rules]]\nid = "one"\nregex = '''(?:key=)?(mut_[a-z]{8}|[a-z]{9})'''\nkeywords = ["mut_", "key="]\n${field}`;
+  const of = (toml: string, text: string): string => scanObject(detectorOf(toml), text)[0]!.confidence;
+  assert.equal(of(rule(''), 'mut_abcdefgh'), 'high');
+  assert.equal(of(rule(''), 'key=abcdefghi'), 'medium');
+  assert.equal(of(rule('confidence = "low"\n'), 'mut_abcdefgh'), 'low');
+  assert.throws(
+    () => detectorOf(rule('confidence = "sure"\n')),
+    /rule one: confidence must be "low", "medium" or "high"/,
+  );
+});
+
+const JUDGED = loadRules({ rules: [] }).rules.filter(({ judged, each }) => judged && each === undefined);
+const toml = JUDGED.map(
+  ({ id, regex, keywords }) =>
+    `[[rules]]\nid = "${id}"\nregex = '''${regex}'''\nsecretGroup = 1\nkeywords = ${JSON.stringify(keywords)}\n`,
+).join('');
+/** The patterns alone, without judgement. */
+const patterns = detectorOf(toml, { decodeDepth: 0 });
+
+const texts = fc
+  .array(
+    fc.constantFrom(
+      ...[
+        'password',
+        'DB_PASSWORD',
+        'api_key',
+        'key',
+        'token',
+        'secret',
+        'auth',
+        'pwd',
+        '<key>',
+        '</key>',
+        'ENV ',
+        '--',
+      ],
+      ...[
+        '=',
+        ' = ',
+        ': ',
+        '": "',
+        "'",
+        '"',
+        ' ',
+        '\n',
+        ',',
+        ';',
+        '>',
+        '</',
+        'value',
+        'name',
+        'x7Kq2mP9vR4tN8wL',
+        'abc',
+      ],
+    ),
+    { maxLength: 50 },
+  )
+  .map((parts) => parts.join(''));
+
+test('what is judged is what each pattern finds in the whole text, in any chunks', () => {
+  const oracle = (text: string): string[] =>
+    JUDGED.flatMap(({ id, regex }) =>
+      [...text.matchAll(new RegExp(toJavaScript(parseRegex(regex!).node), 'g'))].map((match) => {
+        const lead = /^[\r\n]*/.exec(match[0])![0].length;
+        return `${id}@${match.index + lead}:${match[1]!}`;
+      }),
+    ).sort();
+  fc.assert(
+    fc.property(texts, fc.integer({ min: 7, max: 400 }), (text, chunkBytes) => {
+      const found = scanObject(patterns, text, { chunkBytes });
+      // Rules named generic yield to none here: all are.
+      assert.deepEqual(
+        found.map(({ rule_id, offset, secret }) => `${rule_id}@${offset}:${secret}`).sort(),
+        oracle(text),
+      );
+    }),
+    { numRuns: 400 },
+  );
+});
