@@ -69,16 +69,27 @@ function secret(random: Random): Example {
     };
   }
   const path = pathOf(random, { config: 0.62, test: 0.05, quiet: 0.02 });
-  // The heading says it, not the name.
   const isUnder = random.chance(0.06);
-  const parents = `${word(random)}.${random.pick(['secrets', 'credentials', 'passwords', 'tokens', 'stringData', 'api_keys'])}`;
+  const parents = isUnder ? heading(random) : undefined;
   const name = isUnder ? random.pick([word(random), random.pick(OWNERS)]) : secretName(random, kind);
-  const assignment = assigned(random, { value, name, path, ...(isUnder ? { parents } : {}) });
+  const assignment = assigned(random, { value, name, path, ...(parents === undefined ? {} : { parents }) });
   return { assignment, isSecret: true };
+}
+
+/** Keys around a value that say what its name does not. */
+function heading(random: Random): string {
+  return `${word(random)}.${random.pick(['secrets', 'credentials', 'passwords', 'tokens', 'stringData', 'api_keys'])}`;
 }
 
 function harmless(random: Random): Example {
   const path = pathOf(random, { config: 0.3, test: 0.3, quiet: 0.25 });
+  if (random.chance(0.06)) {
+    const value = random.pick(HARMLESS)(random);
+    return {
+      assignment: assigned(random, { value, name: word(random), path, parents: heading(random) }),
+      isSecret: false,
+    };
+  }
   const turn = random.next();
   if (turn < 0.5)
     return plain(random, random.pick(HARMLESS)(random), secretName(random, random.pick(['password', 'token'])), path);

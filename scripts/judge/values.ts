@@ -66,11 +66,11 @@ export const PASSWORDS: readonly Form[] = [
 
 function leet(random: Random, text: string): string {
   const changed: Readonly<Record<string, string>> = { a: '@', e: '3', i: '1', o: '0', s: '$' };
-  const spelled = [...text].map((letter) => (random.chance(0.7) ? (changed[letter] ?? letter) : letter)).join('');
+  const spelled = Array.from(text, (letter) => (random.chance(0.7) ? (changed[letter] ?? letter) : letter)).join('');
   return random.chance(0.5) ? title(spelled) : spelled;
 }
 
-export function uuid(random: Random): string {
+function uuid(random: Random): string {
   return [8, 4, 4, 4, 12].map((length) => random.letters(HEX, length)).join('-');
 }
 

@@ -17,7 +17,7 @@ export function letterTables(words: readonly string[]): LetterTables {
   const pairs = new Float64Array(LETTERS * LETTERS).fill(0.5);
   const triples = new Uint16Array(LETTERS ** 3);
   for (const word of words) {
-    const letters = [...word].map((letter) => letter.charCodeAt(0) - 0x61);
+    const letters = Array.from(word, (letter) => letter.charCodeAt(0) - 0x61);
     for (let at = 1; at < letters.length; at++) {
       pairs[letters[at - 1]! * LETTERS + letters[at]!]!++;
       if (at > 1) triples[(letters[at - 2]! * LETTERS + letters[at - 1]!) * LETTERS + letters[at]!]!++;

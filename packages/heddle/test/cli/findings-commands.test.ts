@@ -34,7 +34,7 @@ test('findings are listed with filters, as a table or as JSON', async () => {
   const all = await findings('list');
   assert.equal(all.code, 0, all.stderr);
   assert.match(all.lines[0]!, /^ID +STATE +TRIAGE +TARGET +CONFIDENCE +RULE +PLACE +SECRET$/);
-  assert.match(all.lines[1]!, / new +open +shop +other +src\/file-3\.ts:3 +mut_\*\*\*$/);
+  assert.match(all.lines[1]!, / new +open +shop +medium +other +src\/file-3\.ts:3 +mut_\*\*\*$/);
   assert.equal(all.lines.length, 4);
   const gone = (await findings('list', '--state', 'gone', '--json')).json() as Listed[];
   assert.deepEqual(

@@ -73,12 +73,12 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
 }
 
 /** Returns the probability that an assigned value is a secret. */
-export function scoreOf(assignment: Assignment): number {
+function scoreOf(assignment: Assignment): number {
   const { letters, network } = weights();
   return probabilityOf(network, featuresOf(assignment, letters));
 }
 
-export function assignmentOf(value: string, { path, text, at, key }: JudgedPlace): Assignment {
+function assignmentOf(value: string, { path, text, at, key }: JudgedPlace): Assignment {
   const lineStart = text.lastIndexOf('\n', at - 1) + 1;
   const lineEnd = text.indexOf('\n', at + value.length);
   const before = text.slice(lineStart, at);

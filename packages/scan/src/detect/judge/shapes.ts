@@ -8,8 +8,10 @@ const NO_SECRET: readonly RegExp[] = [
   /^(?:[a-z]+|[A-Z]+|[A-Z][a-z]+)$/,
   /^[a-z]+(?:[A-Z][a-z]+)+$|^(?:[A-Z][a-z]+){2,}$/,
   /^[A-Za-z]+(?:[_.:/-][A-Za-z]+)+[_.:/-]?$/,
+  // Keys that vendors publish for examples and emulators.
+  /^Eby8vdM02xNOcqFlq|^JBSWY3DPEHPK3PXP|EXAMPLE(?:KEY)?$/,
   // Encodings and algorithms.
-  /^(?:base64(?:url)?|hex|ascii|latin-?1|iso-?8859-?1?|utf-?(?:8|16|32)(?:le|be)?|(?:hmac-?)?sha-?[1-9]\d{0,2}|md5|[hrpe]s(?:256|384|512)|aes[\w-]{0,20}|rsa[\w-]{0,20}|p-?(?:256|384|521)|ed25519|x25519|bcrypt|argon2[a-z]{0,2})$/i,
+  /^(?:base64(?:url)?|hex|ascii|latin-?1|iso-?8859-?1?|utf-?(?:8|16|32)(?:le|be)?|(?:hmac-?)?sha-?[1-9]\d{0,2}|md5|[hrpe]s(?:256|384|512)|aes[\w-]{0,20}|rsa[\w-]{0,20}|p-?(?:256|384|521)|ed25519|x25519|pbkdf2|gostr?[\w-]{0,20}|bcrypt|argon2[a-z]{0,2})$/i,
   // Numbers, versions, dates, sizes.
   /^[\d.,:+/_-]+$|^0x[0-9a-f]+[ul]{0,3}$|^v?\d+(?:\.\d+)+(?:[-+.]?[a-z]{1,8}\.?\d*)*$|^\d{4}-\d\d-\d\dT[\d:.]+Z?$|^\d+(?:px|em|ms|s|m|h|d|kb|mb|gb|%)$/i,
   // Repetitions and masks.

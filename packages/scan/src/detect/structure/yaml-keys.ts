@@ -108,12 +108,12 @@ class Walk {
 }
 
 function parse(raw: string): Line {
-  const [whole, space = '', dashed = '', ...names] = LINE.exec(raw) ?? [''];
+  const [whole, space = '', dashed = '', ...names]: (string | undefined)[] = LINE.exec(raw) ?? [''];
   const dashes: number[] = [];
   for (let at = 0; at < dashed.length; at++) if (dashed[at] === '-') dashes.push(space.length + at);
   const key = names.find((each) => each !== undefined);
   const value = raw
-    .slice(whole.length)
+    .slice(whole!.length)
     .replace(/^:\s*/, '')
     .trim()
     .replace(/^["']|["']$/g, '');

@@ -73,8 +73,13 @@ test('a rule may set its confidence; without it, a value with one of its keyword
 const JUDGED = loadRules({ rules: [] }).rules.filter(({ judged, each }) => judged && each === undefined);
 const toml = JUDGED.map(
   ({ id, regex, keywords }) =>
-    `[[rules]]\nid = "${id}"\nregex = '''${regex}'''\nsecretGroup = 1\nkeywords = ${JSON.stringify(keywords)}\n`,
+    `[[rules]]\nid = "${alone(id)}"\nregex = '''${regex}'''\nsecretGroup = 1\nkeywords = ${JSON.stringify(keywords)}\n`,
 ).join('');
+/** An id of a rule that yields to no other. */
+function alone(id: string): string {
+  return id.replace('generic-', '');
+}
+
 /** The patterns alone, without judgement. */
 const patterns = detectorOf(toml, { decodeDepth: 0 });
 
@@ -123,13 +128,12 @@ test('what is judged is what each pattern finds in the whole text, in any chunks
     JUDGED.flatMap(({ id, regex }) =>
       [...text.matchAll(new RegExp(toJavaScript(parseRegex(regex!).node), 'g'))].map((match) => {
         const lead = /^[\r\n]*/.exec(match[0])![0].length;
-        return `${id}@${match.index + lead}:${match[1]!}`;
+        return `${alone(id)}@${match.index + lead}:${match[1]!}`;
       }),
     ).sort();
   fc.assert(
     fc.property(texts, fc.integer({ min: 7, max: 400 }), (text, chunkBytes) => {
       const found = scanObject(patterns, text, { chunkBytes });
-      // Rules named generic yield to none here: all are.
       assert.deepEqual(
         found.map(({ rule_id, offset, secret }) => `${rule_id}@${offset}:${secret}`).sort(),
         oracle(text),
