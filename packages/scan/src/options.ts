@@ -17,9 +17,10 @@ export type SourceSpec =
   | { type: 'stdin'; name: string }
   /**
    * Every blob of the history once, with its first commit, and the messages of commits and tags. `revisions` as in
-   * `git rev-list`; default: all references.
+   * `git rev-list`; default: all references. `unreachable` adds what no reference leads to: abandoned commits, those
+   * of reflogs, and blobs that were staged and never committed.
    */
-  | { type: 'git'; repository: string; revisions?: readonly string[]; since?: string }
+  | { type: 'git'; repository: string; revisions?: readonly string[]; since?: string; unreachable?: boolean }
   /**
    * The changes of the next commit, from the index. `index_file` if it is not the repository's own, as in some hooks.
    */

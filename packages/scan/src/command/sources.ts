@@ -51,7 +51,7 @@ function stagedSources(repositories: readonly string[]): ScanSources {
 }
 
 function refuseContradictions(request: ScanRequest): void {
-  const { paths, git, revisions, since, filesFrom, nullSeparated, staged } = request;
+  const { paths, git, revisions, since, unreachable, filesFrom, nullSeparated, staged } = request;
   const { s3Endpoint, s3Region, s3PathStyle } = request;
   if (staged && (git.length > 0 || filesFrom !== null)) {
     throw refused(`--staged and ${git.length > 0 ? '--git' : '--files-from'} contradict each other; use one of them`);
@@ -61,6 +61,7 @@ function refuseContradictions(request: ScanRequest): void {
   }
   if (git.length === 0 && revisions.length > 0) throw refused('--revisions needs --git REPOSITORY');
   if (git.length === 0 && since !== null) throw refused('--since needs --git REPOSITORY');
+  if (git.length === 0 && unreachable) throw refused('--unreachable needs --git REPOSITORY');
   if (filesFrom === null && nullSeparated) throw refused('-0 needs --files-from FILE');
   const s3Flag = s3Endpoint !== null ? '--s3-endpoint' : s3Region !== null ? '--s3-region' : null;
   const given = s3Flag ?? (s3PathStyle ? '--s3-path-style' : null);
@@ -106,7 +107,7 @@ function s3Source(path: string, { s3Endpoint, s3Region, s3PathStyle }: ScanReque
   };
 }
 
-function gitSource(repository: string, { revisions, since }: ScanRequest): SourceSpec {
+function gitSource(repository: string, { revisions, since, unreachable }: ScanRequest): SourceSpec {
   if (!statusOf(repository, `--git ${repository}`).isDirectory()) {
     throw refused(`--git ${repository}: is not a directory; name a repository`);
   }
@@ -117,6 +118,7 @@ function gitSource(repository: string, { revisions, since }: ScanRequest): Sourc
     repository,
     ...(revisions.length === 0 ? {} : { revisions }),
     ...(since === null ? {} : { since }),
+    ...(unreachable ? { unreachable } : {}),
   };
 }
 
