@@ -25,6 +25,8 @@ export type SourceSpec =
    * The changes of the next commit, from the index. `index_file` if it is not the repository's own, as in some hooks.
    */
   | { type: 'staged'; repository: string; index_file?: string }
+  /** The lines that a unified diff adds, from a file. */
+  | { type: 'diff'; name: string; file: string }
   /** `endpoint` for other services that implement the S3 API. */
   | { type: 's3'; bucket: string; prefix?: string; endpoint?: string; region?: string; force_path_style?: boolean }
   /**

@@ -43,6 +43,10 @@ const INPUT_OPTIONS = {
     '--unreachable',
     'Add to the history what no branch or tag leads to: abandoned commits, reflogs, staged files',
   ),
+  diff: optionalText(
+    '--diff <file>',
+    'Lines that a diff adds, such as of git diff or git log -p; - reads standard input',
+  ),
   filesFrom: optionalText('--files-from <file>', 'Files named in a list, one per line; - reads standard input'),
   nullSeparated: toggle('-0, --null', 'Names in that list end with NUL instead of a newline'),
   followLinks: toggle('--follow-links', 'Follow symbolic links'),
