@@ -1013,11 +1013,15 @@ create table recon.findings (
   triaged_by text,
   triaged_at timestamp with time zone,
   triage_comment text,
+  context jsonb default '[]'::jsonb not null,
+  secret_id bytea,
   constraint findings_check CHECK ((last_run >= first_run)),
+  constraint findings_context_check CHECK ((octet_length((context)::text) <= 16384)),
   constraint findings_fingerprint_check CHECK ((octet_length(fingerprint) = 16)),
   constraint findings_occurrences_check CHECK ((occurrences > 0)),
   constraint findings_pkey PRIMARY KEY (id),
   constraint findings_runs_check CHECK ((runs > 0)),
+  constraint findings_secret_id_check CHECK ((octet_length(secret_id) = 16)),
   constraint findings_state_check CHECK ((state = ANY (ARRAY['new'::text, 'known'::text, 'gone'::text]))),
   constraint findings_target_id_fingerprint_key UNIQUE (target_id, fingerprint),
   constraint findings_target_id_fkey FOREIGN KEY (target_id) REFERENCES recon.scan_target(id) ON DELETE CASCADE,
@@ -1027,6 +1031,7 @@ create table recon.findings (
 CREATE INDEX findings_gone ON recon.findings USING btree (gone_at) WHERE (gone_at IS NOT NULL);
 CREATE INDEX findings_path ON recon.findings USING btree (target_id, "left"(path, 200) COLLATE "C");
 CREATE INDEX findings_rule ON recon.findings USING btree (rule_id, id);
+CREATE INDEX findings_secret ON recon.findings USING btree (secret_id, id) WHERE (secret_id IS NOT NULL);
 CREATE INDEX findings_state ON recon.findings USING btree (state, id);
 CREATE INDEX findings_target ON recon.findings USING btree (target_id, id);
 

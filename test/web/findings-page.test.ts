@@ -109,7 +109,7 @@ test('findings are listed newest first, filtered by state, target, rule and path
 test('the page of a finding shows where it is, its details and its history, and accepts its triage', () =>
   withPage(async (driver) => {
     const { page } = driver;
-    const commit = { id: 'c0ffee11', author: 'Ann Example', date: '2026-01-01T00:00:00Z' };
+    const commit = { id: 'c0ffee11', author: 'Ann Example', date: '2026-01-01T00:00:00Z', subject: 'Add a key' };
     const extra = { path: 'app/<b>.env', occurrences: 3, encodings: ['base64'], commit, end_line: 8 };
     await runOf(findings, 'details', [reported(7, extra)]);
     const [made] = await findings.list({ target: 'details' }, { after: null, limit: 1 });
@@ -117,10 +117,12 @@ test('the page of a finding shows where it is, its details and its history, and 
     await page.waitForURL(`**/findings/${made!.id}`);
     const code = page.getByRole('figure', { name: 'Where the secret is' });
     await code.getByText('app/<b>.env:7:1').waitFor();
-    assert.deepEqual(await code.locator('.code-lines li').allInnerTexts(), ['7\nmut_***', '8\n*** …']);
+    assert.deepEqual(await code.locator('.code-lines li').allInnerTexts(), ['7\nmut_*** …']);
     await page.getByText('A made-up token').waitFor();
     const details = page.getByTestId('finding-details');
-    for (const text of ['3 times', 'base64', 'Ann Example']) await details.getByText(text).first().waitFor();
+    for (const text of ['commit c0ffee11 by Ann Example', ': Add a key', 'encoded here: base64'])
+      await code.getByText(text).waitFor();
+    for (const text of ['3 times', 'base64']) await details.getByText(text).first().waitFor();
     const history = page.getByTestId('finding-history');
     await history.getByText('First found').waitFor();
     await runOf(findings, 'details', [reported(7, extra)]);
@@ -207,3 +209,37 @@ test('many findings are paged, also at the width of a phone', () =>
     await listed(driver, 120);
     assert.equal(await driver.page.getByRole('button', { name: 'Load more' }).count(), 0);
   }, 390));
+
+test('a finding shows the code around it, what to do, and the other places of its secret', () =>
+  withPage(async (driver) => {
+    const { page } = driver;
+    const secret_id = 'ab'.repeat(16);
+    const context = [
+      { number: 6, text: 'const client = new Client({' },
+      { number: 7, text: `  auth: 'mut_***', // <b>${'long '.repeat(40)}`, mark: { start: 9, end: 16 } },
+      { number: 8, text: '});' },
+    ];
+    const description = 'Found a made-up token; revoke it in the made-up settings.';
+    await runOf(findings, 'around', [reported(41, { path: 'src/a.ts', secret_id, context, description })]);
+    await runOf(findings, 'beside', [reported(42, { path: 'src/b.ts', secret_id }), reported(43)]);
+    const [made] = await findings.list({ target: 'around' }, { after: null, limit: 1 });
+    await driver.goto(`/findings/${made!.id}`);
+    const code = page.getByRole('figure', { name: 'Where the secret is' });
+    await code.getByText('const client = new Client({').waitFor();
+    assert.deepEqual(await code.locator('.code-number').allInnerTexts(), ['6', '7', '8']);
+    assert.equal(await code.locator('mark').innerText(), 'mut_***');
+    assert.match(await code.locator('[data-match]').innerText(), /^7\n {2}auth: 'mut_\*\*\*', \/\/ <b>long/);
+    const steps = page.getByTestId('finding-steps');
+    await steps.getByText('Revoke it in the made-up settings.').waitFor();
+    await page.getByText('Found a made-up token.').waitFor();
+    await steps.getByRole('link', { name: 'all its places' }).click();
+    await page.waitForURL(`**/findings?secret=${secret_id}`);
+    await listed(driver, 2);
+    await rows(driver).first().getByText('Revoke it').or(rows(driver).first().getByText('Revoke the secret')).waitFor();
+    await driver.button('One secret ×');
+    await page.waitForURL('**/findings');
+    await driver.goto(`/findings/${made!.id}`);
+    await page.getByRole('table', { name: 'Other places' }).getByRole('link', { name: 'src/b.ts:42' }).click();
+    await page.getByRole('table', { name: 'Other places' }).getByRole('link', { name: 'src/a.ts:41' }).waitFor();
+    await page.getByText('The lines around it are not stored.').waitFor();
+  }));

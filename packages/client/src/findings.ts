@@ -1,4 +1,4 @@
-import type { BulkResultDto, FindingChangeDto, FindingDto, ScanTargetDto } from './wire-types.ts';
+import type { BulkResultDto, FindingChangeDto, FindingDetailDto, FindingDto, ScanTargetDto } from './wire-types.ts';
 import type { Transport } from './transport.ts';
 
 export interface FindingListFilter {
@@ -9,6 +9,8 @@ export interface FindingListFilter {
   triage?: FindingDto['triage']['state'];
   /** Only in objects whose path has this prefix. */
   path?: string;
+  /** The `secret_id` of a finding: everywhere the same secret was found. */
+  secret?: string;
   /** Only those first seen at or after this time (RFC 3339). */
   since?: string;
   page_size?: number;
@@ -43,12 +45,12 @@ export class FindingsClient {
     }
   }
 
-  get(id: string): Promise<FindingDto> {
+  get(id: string): Promise<FindingDetailDto> {
     return this.#transport.json('GET', findingPath(id));
   }
 
   /** Sets the triage status; the comment replaces the previous one. */
-  change(id: string, change: FindingChangeDto): Promise<FindingDto> {
+  change(id: string, change: FindingChangeDto): Promise<FindingDetailDto> {
     return this.#transport.json('PATCH', findingPath(id), { body: change });
   }
 

@@ -503,6 +503,90 @@ export interface FindingChangeDto {
   comment?: string | null;
 }
 
+export interface FindingDetailDto {
+  /** The finding. */
+  id: string;
+  /** The scanned target, as named by the workflow. */
+  target: string;
+  /** 32 hexadecimal digits of rule, path and secret. */
+  fingerprint: string;
+  rule_id: string;
+  /** What the rule finds. */
+  description: string;
+  tags: string[];
+  /** The object; entries of archives follow their archive after `!`. */
+  path: string;
+  /** The beginning of the secret. The secret itself is stored nowhere. */
+  redacted: string;
+  /** Number of occurrences of the secret in the object. */
+  occurrences: number;
+  /** From 1; this and the following members describe the first occurrence. */
+  line: number;
+  /** From 1, in bytes. */
+  column: number;
+  /** Where the match ends. */
+  end_line: number;
+  /** Where the match ends. */
+  end_column: number;
+  /** Bits a character. */
+  entropy: number;
+  /** Encodings of the secret, outermost first: `base64`. */
+  encodings: string[];
+  commit: {
+    id: string;
+    author: string;
+    date: string;
+    subject: string | null;
+  } | null;
+  secret_id: string | null;
+  /** `new`: first found by the latest run, or found again after it was gone; `known`: also found by earlier runs; `gone`: not found by a complete run. */
+  state: FindingStateWire;
+  /** Runs that found it. */
+  runs: number;
+  /** Start of the first run that found it (RFC 3339, UTC) */
+  first_seen: string;
+  /** Start of the latest run that found it (RFC 3339, UTC) */
+  last_seen: string;
+  gone_at: string | null;
+  triage: {
+    /** Triage status; scans do not change it. */
+    state: TriageStateWire;
+    by: string | null;
+    at: string | null;
+    comment: string | null;
+  };
+  /** The lines around the first occurrence; empty if there is none to show. */
+  context: {
+    /** From 1; not consecutive after a secret of several lines. */
+    number: number;
+    /** Secrets masked; cut to about 200 characters, with `…`. */
+    text: string;
+    mark: {
+      /** In UTF-16 units. */
+      start: number;
+      /** The unit after it. */
+      end: number;
+    } | null;
+  }[];
+  /** Other findings of the same secret, newest first, at most 20; all of them are at `/v1/findings?secret=` with the `secret_id`. */
+  elsewhere: {
+    /** The other finding. */
+    id: string;
+    target: string;
+    path: string;
+    /** From 1. */
+    line: number;
+    /** `new`: first found by the latest run, or found again after it was gone; `known`: also found by earlier runs; `gone`: not found by a complete run. */
+    state: FindingStateWire;
+    /** Triage status; scans do not change it. */
+    triage: TriageStateWire;
+    /** Start of the first run that found it (RFC 3339, UTC) */
+    first_seen: string;
+    /** Start of the latest run that found it (RFC 3339, UTC) */
+    last_seen: string;
+  }[];
+}
+
 export interface FindingDto {
   /** The finding. */
   id: string;
@@ -536,7 +620,9 @@ export interface FindingDto {
     id: string;
     author: string;
     date: string;
+    subject: string | null;
   } | null;
+  secret_id: string | null;
   /** `new`: first found by the latest run, or found again after it was gone; `known`: also found by earlier runs; `gone`: not found by a complete run. */
   state: FindingStateWire;
   /** Runs that found it. */
@@ -2086,6 +2172,7 @@ export interface PoolRequestDetailDto {
   source: 'task' | 'holder';
   /** The id of the task, or the name of the holder. */
   run: string;
+  task_name: string | null;
   attempt: number | null;
   /** For a hold that waits again because it lost runners: those that it still has. */
   kept: number;
@@ -2113,6 +2200,7 @@ export interface PoolRequestDto {
   source: 'task' | 'holder';
   /** The id of the task, or the name of the holder. */
   run: string;
+  task_name: string | null;
   attempt: number | null;
   /** For a hold that waits again because it lost runners: those that it still has. */
   kept: number;

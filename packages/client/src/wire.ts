@@ -13,6 +13,7 @@ export type {
   DeliveryDto as Delivery,
   ExecutorDto as Executor,
   ExplanationDto as Explanation,
+  FindingDetailDto as FindingDetail,
   FindingDto as Finding,
   FailedTaskDto as FailedTask,
   FailedTasksDto as FailedTasks,

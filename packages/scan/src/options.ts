@@ -110,6 +110,14 @@ export const LIMIT_OPTIONS = {
     max: 3_600_000,
     description: 'Timeout of one rule on one object',
   }),
+  /** The text around secrets leaves the scan with all known secrets masked. */
+  contextLines: integer({
+    flag: '--context <lines>',
+    fallback: 3,
+    min: 0,
+    max: 10,
+    description: 'Lines of context on each side of a secret; 0 for none',
+  }),
 };
 
 const unpacked = { min: 0, max: PIB };

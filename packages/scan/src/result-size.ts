@@ -3,10 +3,12 @@ import type { Finding, Problem } from './result.ts';
 /** A JavaScript object with the fields of a finding or problem, and short strings. */
 const FINDING_BYTES = 512;
 const PROBLEM_BYTES = 128;
+const CONTEXT_LINE_BYTES = 96;
 
 /** Estimates the memory of a finding: the same value for the same finding in every thread. */
-export function findingBytes({ path, match, secret, description }: Finding): number {
-  return FINDING_BYTES + path.length + match.length + secret.length + description.length;
+export function findingBytes({ path, match, secret, description, context = [] }: Finding): number {
+  const contextBytes = context.reduce((sum, { text }) => sum + CONTEXT_LINE_BYTES + text.length, 0);
+  return FINDING_BYTES + path.length + match.length + secret.length + description.length + contextBytes;
 }
 
 export function problemBytes({ path, message }: Problem): number {

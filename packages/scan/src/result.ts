@@ -17,6 +17,16 @@ export interface Commit {
 /** How a piece of text was encoded: `utf-16le`, `base64`, `url`. */
 export type Encoding = 'utf-16le' | 'utf-16be' | 'base64' | 'url';
 
+/** A line of the code around a match. */
+export interface ContextLine {
+  /** From 1. Numbers are not consecutive where a masked secret has several lines. */
+  number: number;
+  /** Secrets masked, and cut to about 200 characters: `…` is where. */
+  text: string;
+  /** The part of the text that the match has in it, in UTF-16 units, `end` excluded. */
+  mark?: { start: number; end: number };
+}
+
 /** One secret at one location. */
 export interface Finding {
   rule_id: string;
@@ -42,6 +52,11 @@ export interface Finding {
   /** 32 hexadecimal digits of rule, path and secret: unaffected by line moves. */
   fingerprint: string;
   commit?: Commit;
+  /**
+   * The lines of the match and around it, always masked; at most 2,000 characters. Absent for binary content, without
+   * lines to show, and after the first 1,000 of an object.
+   */
+  context?: readonly ContextLine[];
 }
 
 /** Why an object was not scanned completely. Reports explain each code. */

@@ -1,4 +1,4 @@
-import type { BulkResult, Finding, ScanTarget } from '@heddle/client';
+import type { BulkResult, Finding, FindingDetail, ScanTarget } from '@heddle/client';
 import { getJson, segment } from './client.ts';
 import { pageAfter } from './paging.ts';
 import { sendJson } from './tasks.ts';
@@ -12,7 +12,7 @@ const TARGETS_SHOWN = 100;
 export const findings = {
   list: (filters: Readonly<Record<string, string>>, after: string | null, signal: AbortSignal) =>
     pageAfter<Finding>('/v1/findings', filters, after, signal),
-  get: (id: string, signal: AbortSignal) => getJson<Finding>(`/v1/findings/${segment(id)}`, signal),
+  get: (id: string, signal: AbortSignal) => getJson<FindingDetail>(`/v1/findings/${segment(id)}`, signal),
   targets: (signal: AbortSignal) => getJson<ScanTarget[]>(`/v1/findings/targets?page_size=${TARGETS_SHOWN}`, signal),
 };
 

@@ -1,20 +1,22 @@
 import { useState } from 'react';
+import { ApiError } from '../api/client.ts';
+import { useFilters } from '../data/filters.ts';
+import { Absent } from '../ui/absent.tsx';
 import { Button } from '../ui/button.tsx';
 import { ConfirmButton } from '../ui/dialog.tsx';
-import { Empty } from '../ui/empty.tsx';
-import { Field, Fields } from '../ui/fields.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../ui/filter-bar.tsx';
-import { Json } from '../ui/json.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { Page, Section } from '../ui/page.tsx';
-import { ProblemBox } from '../ui/problem.tsx';
 import { Segments } from '../ui/segments.tsx';
+import { StateGlyph } from '../ui/glyphs.tsx';
 import { STATE, STATES } from '../ui/state.ts';
-import { OutcomeBar, StateBadge } from '../ui/state.tsx';
+import { OutcomeBar, StateBadge, TallyList } from '../ui/state.tsx';
 import { Table } from '../ui/table.tsx';
 import { Tabs } from '../ui/tabs.tsx';
 import { Ago, Count, Took } from '../ui/time.tsx';
 import { notify, notifyError } from '../ui/toast.tsx';
+import { DesignContent } from './design-content.tsx';
+import { DesignForms } from './design-forms.tsx';
 
 const SPACES = [1, 2, 3, 4, 5, 6];
 const TEXTS = ['label', 'small', 'body', 'section', 'page'];
@@ -36,8 +38,21 @@ const ROWS = [
   { id: '2', name: 'attack surface', tasks: 1480, at: Date.now() - 3_600_000 },
 ];
 
+const TALLY = { succeeded: 9, failed: 2, running: 3, waiting: 6 };
+const SELF = { label: 'Design system', href: '/design' };
+
 /** Every part of the design system, for those who change the console. */
 export function DesignPage() {
+  const [{ absent }] = useFilters(['absent']);
+  if (absent === '') return <Parts />;
+  return (
+    <Absent noun="job" id={absent} list={SELF} error={new ApiError(404, 'No such job')} updatedAtMs={0}>
+      Someone may have deleted it.
+    </Absent>
+  );
+}
+
+function Parts() {
   const [tab, setTab] = useState<'one' | 'two'>('one');
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [segment, setSegment] = useState<'graph' | 'timeline'>('graph');
@@ -53,7 +68,11 @@ export function DesignPage() {
             </li>
           ))}
         </ul>
-        <OutcomeBar tally={{ succeeded: 9, failed: 2, running: 3, waiting: 6 }} />
+        <OutcomeBar tally={TALLY} />
+        <TallyList tally={TALLY} />
+        <p>
+          <StateGlyph state="running" size={24} /> A glyph without its label, for graphs.
+        </p>
       </Section>
       <Section title="Space and type">
         {SPACES.map((n) => (
@@ -127,15 +146,8 @@ export function DesignPage() {
           ]}
         />
       </Section>
-      <Section title="Content">
-        <Fields>
-          <Field label="Kind">Command</Field>
-          <Field label="Timeout">1 h without activity</Field>
-        </Fields>
-        <Json label="Example" value={{ argv: ['nmap', '-sV'], network: true }} />
-        <ProblemBox error={new Error('root.children[0].kind is required')} />
-        <Empty title="No runs yet" command="heddle workflow submit greet.json --watch" />
-      </Section>
+      <DesignForms />
+      <DesignContent />
     </Page>
   );
 }

@@ -1,10 +1,11 @@
 import { findings } from '../api/findings.ts';
 import type { FilterValues } from '../data/filters.ts';
 import { useLive } from '../data/live.ts';
+import { Button } from '../ui/button.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../ui/filter-bar.tsx';
 import { STATE_LABEL, TRIAGE_LABEL } from './finding-state.tsx';
 
-export const FILTERS = ['state', 'triage', 'target', 'rule', 'path'] as const;
+export const FILTERS = ['state', 'triage', 'target', 'rule', 'path', 'secret'] as const;
 type Filters = FilterValues<(typeof FILTERS)[number]>;
 
 const STATES = { '': 'Any state', ...STATE_LABEL };
@@ -15,7 +16,7 @@ interface FiltersProps {
   onChange: (change: Partial<Filters>) => void;
 }
 
-/** Filters by path, rule, state, triage and target. */
+/** Filters by path, rule, state, triage and target; a page of a finding leads here with its secret. */
 export function FindingFilters({ filters, onChange }: FiltersProps) {
   const { data: targets = [] } = useLive(['findings', 'targets'], findings.targets, { every: 10_000 });
   const names = targets.map(({ target }) => target);
@@ -44,6 +45,11 @@ export function FindingFilters({ filters, onChange }: FiltersProps) {
         options={options}
         onChange={(target) => onChange({ target })}
       />
+      {filters.secret !== '' && (
+        <Button onClick={() => onChange({ secret: '' })} title="Only places of one secret are listed">
+          One secret ×
+        </Button>
+      )}
     </FilterBar>
   );
 }

@@ -10,9 +10,12 @@ import { CopyButton } from '../ui/copy.tsx';
 import { Field, Fields } from '../ui/fields.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Trouble } from '../ui/problem.tsx';
+import { Ago } from '../ui/time.tsx';
 import { CodeContext } from './code-context.tsx';
 import { FindingHistory } from './finding-history.tsx';
 import { FindingBadge, STATE_MEANING, TriageBadge } from './finding-state.tsx';
+import { adviceOf, NextSteps } from './next-steps.tsx';
+import { OtherPlaces } from './other-places.tsx';
 import { TriageButtons } from './triage.tsx';
 
 const LIST = { label: 'Findings', href: '/findings' };
@@ -37,11 +40,13 @@ function FindingView({ id }: { id: string }) {
     <Page
       title={finding.rule_id}
       crumbs={[LIST]}
-      lead={finding.description}
+      lead={adviceOf(finding.description).finds}
       actions={can('operate') && <TriageButtons findings={[finding]} />}
     >
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
       <CodeContext finding={finding} />
+      <NextSteps finding={finding} />
+      <OtherPlaces finding={finding} />
       <div className="columns">
         <FindingHistory finding={finding} />
         <Facts finding={finding} />
@@ -51,7 +56,7 @@ function FindingView({ id }: { id: string }) {
 }
 
 function Facts({ finding }: { finding: Finding }) {
-  const { state, triage, target, rule_id, occurrences, encodings, commit, tags, entropy, fingerprint } = finding;
+  const { state, triage, target, rule_id, occurrences, encodings, first_seen, tags, entropy, fingerprint } = finding;
   return (
     <Section title="Details" testId="finding-details">
       <Fields>
@@ -60,6 +65,9 @@ function Facts({ finding }: { finding: Finding }) {
         </Field>
         <Field label="Triage">
           <TriageBadge triage={triage} />
+        </Field>
+        <Field label="First seen">
+          <Ago at={first_seen} />
         </Field>
         <Field label="Target">
           <Link href={`/findings${queryOf({ target })}`}>{target}</Link>
@@ -71,11 +79,6 @@ function Facts({ finding }: { finding: Finding }) {
           {occurrences === 1 ? 'once in this file' : `${occurrences.toLocaleString()} times in this file`}
         </Field>
         {encodings.length > 0 && <Field label="Encoded as">{encodings.join(', then ')}</Field>}
-        {commit !== null && (
-          <Field label="Commit">
-            <code className="breakable">{commit.id}</code> by {commit.author}, {commit.date}
-          </Field>
-        )}
         {tags.length > 0 && <Field label="Tags">{tags.join(', ')}</Field>}
         <Field label="Entropy">{entropy.toFixed(1)} bits a character</Field>
         <Field label="Fingerprint">

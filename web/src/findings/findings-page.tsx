@@ -12,6 +12,7 @@ import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { FindingFilters, FILTERS } from './finding-filters.tsx';
 import { FindingBadge, TriageBadge } from './finding-state.tsx';
+import { adviceOf } from './next-steps.tsx';
 import { TriageBar } from './triage.tsx';
 
 const COLUMNS: readonly Column<Finding>[] = [
@@ -35,10 +36,22 @@ const COLUMNS: readonly Column<Finding>[] = [
     ),
   },
   { header: 'Secret', cell: ({ redacted }) => <code>{redacted}</code> },
+  {
+    header: 'What to do',
+    optional: true,
+    cell: ({ description, triage }) => triage.state === 'open' && <Advice text={adviceOf(description).advice} />,
+  },
   { header: 'Target', optional: true, cell: ({ target }) => target },
-  { header: 'First seen', optional: true, cell: ({ first_seen }) => <Ago at={first_seen} /> },
-  { header: 'Last seen', cell: ({ last_seen }) => <Ago at={last_seen} /> },
+  { header: 'First seen', cell: ({ first_seen }) => <Ago at={first_seen} /> },
 ];
+
+function Advice({ text }: { text: string }) {
+  return (
+    <span className="finding-advice" title={text}>
+      {text}
+    </span>
+  );
+}
 
 /** Secrets found by scans, newest first; selected ones are triaged together. */
 export function FindingsPage() {

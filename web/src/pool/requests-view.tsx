@@ -10,7 +10,7 @@ import { ListView } from '../ui/list-view.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { notify } from '../ui/toast.tsx';
-import { waitsFor, wantsOf } from './words.ts';
+import { taskLabel, waitsFor, wantsOf } from './words.ts';
 
 const COMMON: readonly Column<PoolRequest>[] = [
   { header: 'For', cell: (request) => <ForWhat request={request} /> },
@@ -45,12 +45,12 @@ function WaitsFor({ request }: { request: PoolRequest }) {
 }
 
 /** Whom the runners are for: a task, or someone who holds them. */
-export function ForWhat({ request: { source, run, attempt } }: { request: PoolRequest }) {
+export function ForWhat({ request: { source, run, task_name, attempt } }: { request: PoolRequest }) {
   if (source === 'holder') return run;
   return (
     <span>
       <Link href={`/tasks/${run}`} title={run}>
-        task {run.slice(0, 13)}
+        {taskLabel(run, task_name)}
       </Link>
       {attempt !== null && attempt > 1 && <span className="quiet"> attempt {attempt}</span>}
     </span>

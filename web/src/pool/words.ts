@@ -53,3 +53,8 @@ export function doingOf({ state, reason, until, draining }: Runner, now: number)
       return 'ended';
   }
 }
+
+/** The name of a task; the beginning of its id once it is deleted. */
+export function taskLabel(id: string, name: string | null): string {
+  return name ?? `task ${id.slice(0, 13)}`;
+}

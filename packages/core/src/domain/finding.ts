@@ -11,6 +11,7 @@ export type TriageState = (typeof TRIAGE_STATES)[number];
 
 export const TARGET_CHARACTERS_MAX = 200;
 export const COMMENT_CHARACTERS_MAX = 1000;
+export const ELSEWHERE_MAX = 20;
 
 /** Commit that introduced it, if the source reads a history. */
 export interface FindingCommit {
@@ -18,6 +19,17 @@ export interface FindingCommit {
   author: string;
   /** RFC 3339. */
   date: string;
+  /** The first line of its message, without secrets; absent in findings of older versions. */
+  subject?: string;
+}
+
+/** A line around the secret, masked. */
+export interface FindingLine {
+  /** From 1. */
+  number: number;
+  text: string;
+  /** The part of the text that matched, in UTF-16 units. */
+  mark?: { start: number; end: number };
 }
 
 /** Location in the latest run that saw it. Lines and columns count from 1, columns in bytes. */
@@ -45,10 +57,14 @@ export interface ReportedFinding extends FindingPlace {
   redacted: string;
   /** Number of occurrences in this object. */
   occurrences: number;
+  /** Hash of the secret alone: 32 hexadecimal digits. Null without a secret, and from older versions. */
+  secret_id: string | null;
+  /** The first occurrence with the lines around it; empty if there is none to show. */
+  context: readonly FindingLine[];
 }
 
 /** Secret of one target across all its runs. Times are milliseconds since the epoch. */
-export interface TrackedFinding extends ReportedFinding {
+export interface TrackedFinding extends Omit<ReportedFinding, 'context'> {
   id: string;
   target: string;
   state: FindingState;
@@ -60,6 +76,21 @@ export interface TrackedFinding extends ReportedFinding {
   gone_at: number | null;
   triage: Triage;
 }
+
+/** A finding with what is only read for one at a time. */
+export interface FindingDetail extends TrackedFinding {
+  context: readonly FindingLine[];
+  /** Other findings of the same secret, newest first, at most `ELSEWHERE_MAX`. */
+  elsewhere: readonly SamePlace[];
+}
+
+/** Where a secret was found, too. */
+export type SamePlace = Pick<
+  TrackedFinding,
+  'id' | 'target' | 'path' | 'line' | 'state' | 'first_seen' | 'last_seen'
+> & {
+  triage: TriageState;
+};
 
 export interface Triage {
   state: TriageState;
@@ -104,6 +135,8 @@ export interface FindingFilter {
   states?: readonly FindingState[];
   triage?: TriageState;
   path_prefix?: string;
+  /** Only findings of this secret. */
+  secret_id?: string;
   /** First seen at or after this time, milliseconds since the epoch. */
   since?: number;
 }

@@ -1,10 +1,14 @@
-import type {
-  FindingFilter,
-  FindingPlace,
-  FindingState,
-  ScanRun,
-  TrackedFinding,
-  TriageState,
+import {
+  ELSEWHERE_MAX,
+  type FindingDetail,
+  type FindingFilter,
+  type FindingLine,
+  type FindingPlace,
+  type FindingState,
+  type SamePlace,
+  type ScanRun,
+  type TrackedFinding,
+  type TriageState,
 } from '../domain/finding.ts';
 import type { Queryable, Statement } from './database.ts';
 import { FilteredList } from './filtered-list.ts';
@@ -12,7 +16,7 @@ import { TargetRuns } from './target-runs.ts';
 
 const FINDING_COLUMNS = `f.id, t.name as target, encode(f.fingerprint, 'hex') as fingerprint, f.rule_id,
   f.description, f.tags, f.path, f.redacted, f.place, f.occurrences, f.state, f.runs, f.first_seen, f.last_seen, f.gone_at,
-  f.triage, f.triaged_by, f.triaged_at, f.triage_comment`;
+  f.triage, f.triaged_by, f.triaged_at, f.triage_comment, encode(f.secret_id, 'hex') as secret_id`;
 
 export const findingRuns = new TargetRuns<ScanRun>({
   name: 'findings',
@@ -27,7 +31,14 @@ export const findingRuns = new TargetRuns<ScanRun>({
 
 const GET_FINDING: Statement = {
   name: 'findings.get',
-  text: `select ${FINDING_COLUMNS} from recon.findings f join recon.scan_target t on t.id = f.target_id where f.id = $1`,
+  text: `select ${FINDING_COLUMNS}, f.context, coalesce((
+      select jsonb_agg(to_jsonb(o) order by o.id desc) from (
+        select s.id, t.name as target, s.path, (s.place ->> 'line')::integer as line, s.state, s.triage,
+          extract(epoch from s.first_seen) * 1000 as first_seen, extract(epoch from s.last_seen) * 1000 as last_seen
+        from recon.findings s join recon.scan_target t on t.id = s.target_id
+        where s.secret_id = f.secret_id and s.id <> f.id order by s.id desc limit ${ELSEWHERE_MAX}
+      ) o), '[]') as elsewhere
+    from recon.findings f join recon.scan_target t on t.id = f.target_id where f.id = $1`,
 };
 
 /** Prefix length compared by index; the whole prefix is compared after it. */
@@ -48,6 +59,7 @@ const list = new FilteredList({
     path: (at) => `left(f.path, ${PATH_INDEXED}) collate "C" >= left(${at}, ${PATH_INDEXED})
       and left(f.path, ${PATH_INDEXED}) collate "C" < left(${at}, ${PATH_INDEXED}) || chr(1114111)
       and starts_with(f.path, ${at})`,
+    secret_id: (at) => `f.secret_id = decode(${at}, 'hex')`,
     since: (at) => `f.first_seen >= ${at}::timestamptz`,
   },
 });
@@ -72,9 +84,15 @@ interface FindingRecord {
   triaged_by: string | null;
   triaged_at: number | null;
   triage_comment: string | null;
+  secret_id: string | null;
 }
 
-function findingOf(row: FindingRecord): TrackedFinding {
+interface DetailRecord extends FindingRecord {
+  context: FindingLine[];
+  elsewhere: SamePlace[];
+}
+
+function findingOf<Row extends FindingRecord>(row: Row) {
   const { place, triage, triaged_by, triaged_at, triage_comment, ...columns } = row;
   return {
     ...columns,
@@ -83,8 +101,8 @@ function findingOf(row: FindingRecord): TrackedFinding {
   };
 }
 
-export async function findFinding(queryable: Queryable, id: string): Promise<TrackedFinding | null> {
-  const [row] = await queryable.query<FindingRecord>(GET_FINDING, [id]);
+export async function findFinding(queryable: Queryable, id: string): Promise<FindingDetail | null> {
+  const [row] = await queryable.query<DetailRecord>(GET_FINDING, [id]);
   return row === undefined ? null : findingOf(row);
 }
 
@@ -95,7 +113,7 @@ export async function listFindings(
   after: string | null,
   limit: number,
 ): Promise<TrackedFinding[]> {
-  const { target, rule_id, states, triage, path_prefix, since } = filter;
+  const { target, rule_id, states, triage, path_prefix, secret_id, since } = filter;
   const given = {
     after,
     target,
@@ -103,6 +121,7 @@ export async function listFindings(
     states: states === undefined ? undefined : [...states],
     triage,
     path: path_prefix === '' ? undefined : path_prefix,
+    secret_id,
     since: since === undefined ? undefined : new Date(since).toISOString(),
   };
   return (await list.read<FindingRecord>(queryable, given, limit)).map(findingOf);

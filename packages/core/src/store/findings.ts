@@ -16,11 +16,11 @@ const MERGE: Statement = {
   name: 'findings.merge',
   text: `with own as materialized (${LOCK_RUN})
     insert into recon.findings as f (id, target_id, fingerprint, rule_id, description, tags, path, redacted, place,
-      occurrences, state, first_run, last_run, runs, first_seen, last_seen)
+      context, secret_id, occurrences, state, first_run, last_run, runs, first_seen, last_seen)
     select g.id, r.target_id, decode(g.fingerprint, 'hex'), g.rule_id, g.description, g.tags, g.path, g.redacted, g.place,
-      g.occurrences, 'new', r.number, r.number, 1, r.started_at, r.started_at
+      coalesce(g.context, '[]'), decode(g.secret_id, 'hex'), g.occurrences, 'new', r.number, r.number, 1, r.started_at, r.started_at
     from own r, jsonb_to_recordset($2::jsonb) g(id uuid, fingerprint text, rule_id text, description text,
-      tags jsonb, path text, redacted text, place jsonb, occurrences integer)
+      tags jsonb, path text, redacted text, place jsonb, context jsonb, secret_id text, occurrences integer)
     order by g.fingerprint
     on conflict (target_id, fingerprint) do update set
       occurrences = excluded.occurrences,
@@ -28,6 +28,8 @@ const MERGE: Statement = {
       tags = excluded.tags,
       redacted = excluded.redacted,
       place = case when f.last_run = excluded.last_run then f.place else excluded.place end,
+      context = case when f.last_run = excluded.last_run then f.context else excluded.context end,
+      secret_id = coalesce(excluded.secret_id, f.secret_id),
       state = case when f.last_run = excluded.last_run then f.state when f.state = 'gone' then 'new' else 'known' end,
       runs = f.runs + (f.last_run < excluded.last_run)::integer,
       last_run = excluded.last_run,
@@ -111,8 +113,8 @@ export async function mergeFindings(
 }
 
 function rowOf(finding: ReportedFinding & { id: string }) {
-  const { id, fingerprint, rule_id, description, tags, path, redacted, occurrences, ...place } = finding;
-  return { id, fingerprint, rule_id, description, tags, path, redacted, occurrences, place };
+  const { line, column, end_line, end_column, entropy, encodings, commit, ...columns } = finding;
+  return { ...columns, place: { line, column, end_line, end_column, entropy, encodings, commit } };
 }
 
 export async function coverRun(queryable: Queryable, runId: string): Promise<void> {

@@ -1,8 +1,11 @@
 import type { JobRun, JobRunState, OpenRuns, RunTrigger } from '../domain/schedule.ts';
 import type { TaskState } from '@heddle/base/vocabulary/task-state';
 import type { Queryable, Statement } from './database.ts';
+import { failureReasonOf } from './run-columns.ts';
 
-const COLUMNS = `id, job_id, trigger, scheduled_for, state, reason, workflow_id, started_at, completed_at, counts`;
+/** Of rows of the history as `h`. */
+const COLUMNS = `h.id, h.job_id, h.trigger, h.scheduled_for, h.state, case when h.state in ('Failed', 'Timeout', 'PartiallyFailed')
+  then ${failureReasonOf('h')} else h.reason end as reason, h.workflow_id, h.started_at, h.completed_at, h.counts`;
 
 const OPEN_RUNS: Statement = {
   name: 'job_history.open',
@@ -80,22 +83,20 @@ const SKIP_QUEUED: Statement = {
 
 const GET: Statement = {
   name: 'job_history.get',
-  text: `select ${COLUMNS} from recon.job_history where id = $1`,
+  text: `select ${COLUMNS} from recon.job_history h where h.id = $1`,
 };
 
 const LIST: Statement = {
   name: 'job_history.list',
-  text: `select ${COLUMNS} from recon.job_history
-    where job_id = $1 and ($2::text is null or state = $2)
-    order by scheduled_for desc, id desc limit $3 offset $4`,
+  text: `select ${COLUMNS} from recon.job_history h
+    where h.job_id = $1 and ($2::text is null or h.state = $2)
+    order by h.scheduled_for desc, h.id desc limit $3 offset $4`,
 };
 
 /** The runs of all jobs in a range, at most `$4` of each. */
 const BETWEEN: Statement = {
   name: 'job_history.between',
-  text: `select j.name as job_name, ${COLUMNS.split(', ')
-    .map((column) => `h.${column}`)
-    .join(', ')}, count(*) over () as total
+  text: `select j.name as job_name, ${COLUMNS}, count(*) over () as total
     from recon.jobs j cross join lateral (
       select * from recon.job_history o where o.job_id = j.id and o.scheduled_for between $1 and $2
       order by o.scheduled_for limit $4) h
@@ -113,7 +114,7 @@ const TRIGGER_ROUTE = 'POST /v1/jobs/{job}/trigger';
 
 const FIND_TRIGGERED: Statement = {
   name: 'job_history.find_triggered',
-  text: `select ${COLUMNS} from recon.job_history where id = (
+  text: `select ${COLUMNS} from recon.job_history h where h.id = (
       select (i.response ->> 'run_id')::uuid from idempotency i where i.route = $1 and i.key = $2)`,
 };
 

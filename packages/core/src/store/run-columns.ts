@@ -28,6 +28,14 @@ const failureOf = (tasks: string): string =>
   `(select s.id from (select t.id, t.state from ${tasks} t where t.workflow_id = w.id limit ${FAILURE_LOOK_TASKS}) s
     where s.state in (:failed, :timed_out, :partially_failed) limit 1)`;
 
+/**
+ * Why a failed run of a job failed: its first failed task with its reason, or else the run's own reason.
+ * @param run alias of rows with `workflow_id` and `reason`
+ */
+export const failureReasonOf = (run: string): string =>
+  `coalesce((select t.name || ': ' || t.reason from workflow_all w join task_all t on t.id = w.failed_task
+    where w.id = ${run}.workflow_id), ${run}.reason)`;
+
 /** What the state of a run follows from, but for its start. */
 export const RUN_COUNTS = `w.task_count, w.remaining, coalesce(w.succeeded, 0) as succeeded,
   coalesce(w.failed, 0) as failed, coalesce(w.canceled, 0) as canceled, coalesce(w.skipped, 0) as skipped, w.outcome,

@@ -10,6 +10,12 @@ const FETCHED_ROWS = 5000;
 /** Earlier attempts that a task is shown with. */
 const EARLIER_ATTEMPTS_MAX = 20;
 
+/** The same task may be listed twice while it is archived. */
+const TASK_NAMES: Statement = {
+  name: 'runs.task_names',
+  text: `select id, name from task_all where id = any($1::uuid[])`,
+};
+
 /** A few tasks of each of several runs, as stored: submitted ones before generated ones. */
 const TASKS_OF_RUNS: Statement = {
   name: 'runs.tasks_of_runs',
@@ -29,6 +35,13 @@ export interface TaskOfRun {
   state: TaskState;
   started_at: number | null;
   ended_at: number | null;
+}
+
+/** Returns the names of those of the tasks that exist, by id. */
+export async function findTaskNames(queryable: Queryable, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await queryable.query<{ id: string; name: string }>(TASK_NAMES, [uuidArray(ids)]);
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 /** Returns tasks of each of these runs, in their order; at most `limit` of each. */

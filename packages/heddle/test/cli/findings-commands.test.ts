@@ -9,13 +9,14 @@ import { heddle, type Ran } from '../support/cli/run-command.ts';
 
 let server: TestServer;
 let url: string;
+let books: ReturnType<typeof findingsOf>;
 
 before(async () => {
   const { database } = await createTestDatabase();
-  const findings = findingsOf(database);
-  await runOf(findings, 'shop', [reported(1), reported(2)]);
-  await runOf(findings, 'shop', [reported(2, { path: 'a\u001b[2Jb.ts' }), reported(3, { rule_id: 'other' })]);
-  server = await createTestServer({ findings });
+  books = findingsOf(database);
+  await runOf(books, 'shop', [reported(1), reported(2)]);
+  await runOf(books, 'shop', [reported(2, { path: 'a\u001b[2Jb.ts' }), reported(3, { rule_id: 'other' })]);
+  server = await createTestServer({ findings: books });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
 });
 
@@ -75,4 +76,23 @@ test('targets are listed; missing objects are not found', async () => {
   assert.match(missing.stderr, /No such finding/);
   assert.equal((await findings('ignore', newId())).code, 3);
   assert.equal((await findings('ignore', 'x')).code, 2);
+});
+
+test('a finding is shown with the lines around it and the other places of its secret', async () => {
+  const secret_id = 'ab'.repeat(16);
+  const context = [
+    { number: 9, text: 'x = 1\u001b[2J' },
+    { number: 10, text: 'key = mut_***', mark: { start: 6, end: 13 } },
+  ];
+  await runOf(books, 'here', [reported(51, { secret_id, context })]);
+  await runOf(books, 'there', [reported(52, { secret_id })]);
+  const both = (await findings('list', '--secret', secret_id, '--json')).json() as Listed[];
+  assert.deepEqual(
+    both.map(({ path }) => path),
+    ['src/file-52.ts', 'src/file-51.ts'],
+  );
+  const { stdout } = await findings('get', both[1]!.id);
+  assert.match(stdout, /\n {3}9 \| x = 1.*\n> 10 \| key = mut_\*\*\*\n/);
+  assert.match(stdout, /elsewhere:\nID .*\n.* there +src\/file-52\.ts:52\n/);
+  assert.ok(!stdout.includes('\u001b[2J'));
 });

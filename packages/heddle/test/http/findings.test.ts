@@ -59,7 +59,7 @@ test('lists findings with filters, newest first, page by page', async () => {
 test('returns one finding, without its secret', async () => {
   const [listed] = await get<Finding[]>('/v1/findings?path=lib/');
   const finding = await get<Finding & Record<string, unknown>>(`/v1/findings/${listed!.id}`);
-  assert.deepEqual(finding, listed);
+  assert.deepEqual(finding, { ...listed, context: [], elsewhere: [] });
   assert.equal(finding['redacted'], 'mut_***');
   assert.equal(finding['commit'], null, 'as the latest run says');
   assert.ok(!('secret' in finding) && !('match' in finding));
@@ -166,4 +166,37 @@ test('triage and merges of the same findings at once block neither', async () =>
   }
   const outcomes = await triage('ignored');
   assert.equal(outcomes.length, 200);
+});
+
+test('one finding has the lines around it, and the other places of its secret, which a list filters by', async () => {
+  const secret_id = 'ab'.repeat(16);
+  const context = [
+    { number: 1, text: 'x = 1' },
+    { number: 2, text: 'key = mut_***', mark: { start: 6, end: 13 } },
+  ];
+  const commit = { id: 'c0ffee', author: 'Ann', date: '2026-01-01T00:00:00Z', subject: 'Add a key' };
+  await runOf(findings, 'places/a', [reported(31, { secret_id, context, commit })]);
+  await runOf(findings, 'places/b', [reported(32, { secret_id }), reported(33, { secret_id: 'cd'.repeat(16) })]);
+  const [listed] = await get<(Finding & { context?: unknown })[]>('/v1/findings?target=places/a');
+  assert.equal(listed!.context, undefined, 'a list has no contexts');
+  interface Detail extends Finding {
+    commit: object;
+    context: object[];
+    elsewhere: { id: string; target: string; path: string; line: number; state: string; triage: string }[];
+  }
+  const detail = await get<Detail>(`/v1/findings/${listed!.id}`);
+  assert.deepEqual(detail.context, [{ ...context[0], mark: null }, context[1]]);
+  assert.deepEqual(detail.commit, commit);
+  assert.deepEqual(
+    detail.elsewhere.map(({ target, path, line, state, triage }) => [target, path, line, state, triage]),
+    [['places/b', 'src/file-32.ts', 32, 'new', 'open']],
+  );
+  assert.deepEqual(await list(`?secret=${secret_id}`), ['new src/file-32.ts', 'new src/file-31.ts']);
+  const refused = await get<Problem>('/v1/findings?secret=other', 400);
+  assert.match(JSON.stringify(refused), /secret: .*secret_id/);
+  // A later run replaces the lines; a repeat within one run does not.
+  const moved = [{ number: 7, text: 'key = mut_***' }];
+  await runOf(findings, 'places/a', [reported(31, { secret_id, context: moved })]);
+  const again = await get<Detail>(`/v1/findings/${listed!.id}`);
+  assert.deepEqual(again.context, [{ ...moved[0], mark: null }]);
 });

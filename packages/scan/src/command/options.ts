@@ -88,6 +88,7 @@ const OUTPUT_OPTIONS = {
   output: optionalText('--output <file>', 'Write the report to this file instead of standard output'),
   reports: REPORT_FILES,
   showSecrets: toggle('--show-secrets', 'Show secrets unredacted'),
+  showContext: toggle('--show-context', 'Show the lines around each secret in the text report'),
   progress: toggle('--no-progress', 'Hide progress'),
   quiet: toggle('--quiet', 'Print findings and errors only'),
   failOnIncomplete: toggle(

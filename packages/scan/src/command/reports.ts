@@ -100,10 +100,10 @@ function outputFault(path: string, error: unknown): string {
   return `cannot be written: ${systemFault(error)}`;
 }
 
-function reportOf(format: ReportFormat, sink: TextSink, { quiet }: ScanRequest, paint: Paint): ScanReport {
+function reportOf(format: ReportFormat, sink: TextSink, { quiet, showContext }: ScanRequest, paint: Paint): ScanReport {
   switch (format) {
     case 'text':
-      return new TextReport(sink, { paint, withSummary: !quiet });
+      return new TextReport(sink, { paint, withSummary: !quiet, withContext: showContext });
     case 'jsonl':
       return new JsonLinesReport(sink);
     case 'sarif':

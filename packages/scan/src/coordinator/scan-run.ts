@@ -322,11 +322,11 @@ export class ScanRun {
 
   #initOf(slot: number, depthMax: number): WorkerInit {
     const { sources, archives, exclude, objectBytesMax, chunkBytes } = this.#options;
-    const { decodeDepth, inlineIgnores, ruleTimeoutMs } = this.#options;
+    const { decodeDepth, inlineIgnores, ruleTimeoutMs, contextLines } = this.#options;
     return {
       sources,
       rules: this.#rules,
-      detection: { decodeDepth, inlineIgnores, ruleTimeoutMs },
+      detection: { decodeDepth, inlineIgnores, ruleTimeoutMs, contextLines },
       archives,
       exclude,
       objectBytesMax,

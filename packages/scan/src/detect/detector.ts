@@ -2,7 +2,8 @@ import { type Clock, systemClock } from '@heddle/base/clock';
 import type { ScanOptions } from '../options.ts';
 import type { CompiledRules } from './compile-rules.ts';
 import { excludedRules, RuleGate } from './gate.ts';
-import { type ObjectContext, decodeUtf8 } from './object-scan.ts';
+import { decodeUtf8 } from './matches.ts';
+import type { ObjectContext } from './object-scan.ts';
 import { DetectionPlan } from './plan.ts';
 import { ChunkedObject, type Staging } from './chunked-object.ts';
 import { ESCAPE_CONTEXT } from './decode/encoded-text.ts';
@@ -20,7 +21,7 @@ const NOT_ASCII = /[^\x00-\x7f]/;
 /** New bytes that are copied or decoded at once. */
 const STAGED_BYTES = 256 * 1024;
 
-export type DetectorOptions = Pick<ScanOptions, 'decodeDepth' | 'inlineIgnores' | 'ruleTimeoutMs'>;
+export type DetectorOptions = Pick<ScanOptions, 'decodeDepth' | 'inlineIgnores' | 'ruleTimeoutMs' | 'contextLines'>;
 
 /** Creates the detector of one thread from compiled rules. */
 export function createDetector(
@@ -77,13 +78,14 @@ class RuleSetDetector implements Detector {
     const byPath = this.#detectPath(bytes, commit);
     if (this.#plan.rules.length === out.size && byPath.length === 0) return null;
     const gate = new RuleGate(out, this.#clock, this.#options.ruleTimeoutMs);
-    const inlineIgnores = this.#options.inlineIgnores;
+    const { inlineIgnores, contextLines } = this.#options;
     const context: ObjectContext = {
       plan: this.#plan,
       gate,
       path: bytes,
       commit,
       inlineIgnores,
+      contextLines,
       scratch: this.#scratch,
     };
     return new ChunkedObject(context, gate, this.#staging, byPath);

@@ -47,3 +47,8 @@ function entropyOf(text: string): number {
   for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
   return bits;
 }
+
+/** Decodes latin1 bytes as UTF-8; invalid sequences become replacement characters. */
+export function decodeUtf8(bytes: string): string {
+  return /[^\x00-\x7f]/.test(bytes) ? Buffer.from(bytes, 'latin1').toString('utf8') : bytes;
+}

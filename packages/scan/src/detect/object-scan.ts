@@ -3,7 +3,8 @@ import { EncodedText } from './decode/encoded-text.ts';
 import { EncodedSearch } from './encoded-search.ts';
 import { Layer, type ObjectGate } from './layer.ts';
 import { LineIndex } from './line-index.ts';
-import type { Candidate } from './matches.ts';
+import { MatchContexts, type SurroundingText } from './match-contexts.ts';
+import { type Candidate, decodeUtf8 } from './matches.ts';
 import type { PendingDetections } from './pending.ts';
 import { type DetectionPlan, LINE_CONTEXT, type ScannedChunk } from './plan.ts';
 import type { Detection } from './port.ts';
@@ -17,6 +18,8 @@ export interface ObjectContext {
   path: string;
   commit: string | undefined;
   inlineIgnores: boolean;
+  /** Lines of context on each side of a match; 0 for no contexts. */
+  contextLines: number;
   /** Memory for decoded pieces, one per nested encoding level. */
   scratch: readonly number[];
   /** For an object encoded as a whole: its encoding, and the source bytes per decoded byte. */
@@ -33,6 +36,7 @@ export class ObjectScan {
   readonly #encoded: { text: EncodedText; search: EncodedSearch } | null;
   readonly #lines: LineIndex;
   readonly #pending: PendingDetections;
+  readonly #contexts: MatchContexts | null;
   #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
 
   constructor(context: ObjectContext, pending: PendingDetections) {
@@ -40,6 +44,7 @@ export class ObjectScan {
     this.#pending = pending;
     this.#layer = new Layer(context.plan, context.gate, (candidate) => this.#accept(candidate, []));
     this.#lines = new LineIndex(context.plan.scanner);
+    this.#contexts = context.contextLines === 0 ? null : new MatchContexts(context.contextLines);
     this.#encoded = context.scratch.length > 0 ? this.#encodedSearch(context) : null;
   }
 
@@ -61,13 +66,23 @@ export class ObjectScan {
     }
     const settled = Math.max(0, this.#layer.frontier - this.#context.plan.before);
     this.#lines.leave(settled);
-    this.#pending.settle(chunk.last ? Infinity : settled * (this.#context.whole?.unit_bytes ?? 1));
+    this.#settle(chunk.last ? Infinity : settled);
+  }
+
+  /** Detections leave with their contexts, which are complete once their last byte is settled. */
+  #settle(offset: number): void {
+    this.#contexts?.settle(offset);
+    const complete = this.#contexts === null ? offset : offset - LINE_CONTEXT;
+    this.#pending.settle(complete * (this.#context.whole?.unit_bytes ?? 1));
   }
 
   #accept(candidate: Candidate, encodings: readonly Encoding[]): void {
-    const line = this.#lineAround(candidate.start, candidate.end);
-    if (this.#isAllowed(candidate, line)) return;
-    this.#pending.add(candidate.rule, this.#detection(candidate, encodings));
+    const around = this.#textAround(candidate.start, candidate.end);
+    this.#contexts?.addSecret(candidate, encodings.length > 0);
+    if (this.#isAllowed(candidate, linesOf(candidate, around))) return;
+    const detection = this.#detection(candidate, encodings);
+    this.#contexts?.addDetection(detection, candidate, around);
+    this.#pending.add(candidate.rule, detection);
   }
 
   #isAllowed({ rule, match, secret }: Candidate, line: string): boolean {
@@ -78,17 +93,18 @@ export class ObjectScan {
     return rule.allowlists.some(allows) || plan.allowlists.some(allows);
   }
 
-  /** Returns the lines of a match, cut to `LINE_CONTEXT` bytes on either side of it. */
-  #lineAround(start: number, end: number): string {
-    const { address, base_offset, length } = this.#chunk;
+  /**
+   * Returns a match with `LINE_CONTEXT` bytes on either side of it, or up to where its object begins or ends: every
+   * chunk that decides a match holds them.
+   */
+  #textAround(start: number, end: number): SurroundingText {
+    const { address, base_offset, length, last } = this.#chunk;
     const { bytes } = this.#context.plan.scanner;
     const shift = address - base_offset;
     const from = Math.max(start - LINE_CONTEXT, base_offset);
     const to = Math.min(end + LINE_CONTEXT, base_offset + length);
     const text = bytes.toString('latin1', from + shift, to + shift);
-    const first = text.lastIndexOf('\n', start - from - 1) + 1;
-    const last = text.indexOf('\n', end - from);
-    return text.slice(start === from ? 0 : first, last === -1 ? undefined : last);
+    return { text, start: from, isEnd: last && end + LINE_CONTEXT > to };
   }
 
   #detection(candidate: Candidate, encodings: readonly Encoding[]): Detection {
@@ -114,7 +130,10 @@ export class ObjectScan {
   }
 }
 
-/** Decodes latin1 bytes as UTF-8; invalid sequences become replacement characters. */
-export function decodeUtf8(bytes: string): string {
-  return /[^\x00-\x7f]/.test(bytes) ? Buffer.from(bytes, 'latin1').toString('utf8') : bytes;
+/** Returns the lines of a match, as far as the text around it holds them. */
+function linesOf({ start, end }: Candidate, around: SurroundingText): string {
+  const { text } = around;
+  const first = text.lastIndexOf('\n', start - around.start - 1) + 1;
+  const last = text.indexOf('\n', end - around.start);
+  return text.slice(start === around.start ? 0 : first, last === -1 ? undefined : last);
 }

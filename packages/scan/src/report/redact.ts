@@ -5,8 +5,10 @@ const SHOWN_MAX = 4;
 const SHOWN_SHARE = 5;
 const MASK = '***';
 
-/** Long runs of letters with digits: text beside a secret in its match is often a secret too. */
-const TOKEN = /(?=[\w+/=~.-]*\d)(?=[\w+/=~.-]*[A-Za-z])[\w+/=~.-]{16,}/g;
+/** Long runs of letters with digits: text beside a secret is often a secret too. */
+const RUN = /[\w+/=~.-]{16,}/g;
+/** A word that may end in a version or a number, or a short number. */
+const WORD = /^(?:[A-Za-z]*\d{0,3}|\d{1,8})$/;
 
 /** Returns the beginning of a secret, enough to recognize its kind: `ghp_***`. Does not reveal its length. */
 export function redactSecret(secret: string): string {
@@ -33,10 +35,22 @@ export function redactFinding(finding: Finding): Finding {
 function redactMatch(match: string, secret: string, shown: string): string {
   // A secret that is not part of its match (because it was decoded) cannot be cut out of it.
   if (!match.includes(secret)) return shown;
-  const around = match.split(secret).map((text) => text.replaceAll(TOKEN, (token) => redactSecret(token)));
+  const around = match.split(secret).map((text) => text.replaceAll(RUN, (run) => (isToken(run) ? redactSecret(run) : run)));
   return around.join(shown);
 }
 
 function redactWithin(text: string, secret: string, shown: string): string {
   return text.split(secret).join(shown);
+}
+
+function isToken(run: string): boolean {
+  return /\d/.test(run) && /[A-Za-z]/.test(run);
+}
+
+/** Finds what looks like a secret in code: paths and names of ordinary words do not. */
+export function tokensIn(text: string): { start: number; end: number; shown: string }[] {
+  const runs = [...text.matchAll(RUN)].filter(
+    ([run]) => isToken(run) && !run.split(/[^A-Za-z0-9]+/).every((part) => WORD.test(part)),
+  );
+  return runs.map(({ 0: run, index }) => ({ start: index, end: index + run.length, shown: redactSecret(run) }));
 }

@@ -53,7 +53,13 @@ export class SarifReport implements ScanReport {
       level: 'error',
       message: { text: secret === '' ? sentence : `${sentence.replace(/\.$/, '')}: ${secret}` },
       locations: [
-        { physicalLocation: { artifactLocation: this.#artifact(finding.path), region: this.#region(finding) } },
+        {
+          physicalLocation: {
+            artifactLocation: this.#artifact(finding.path),
+            region: this.#region(finding),
+            ...contextRegion(finding),
+          },
+        },
       ],
       partialFingerprints: { 'heddleFingerprint/v1': fingerprint },
       properties: {
@@ -165,6 +171,15 @@ export class SarifReport implements ScanReport {
       })),
     };
   }
+}
+
+/** Returns the lines around a secret; those whose numbers are missing are part of the masked secret before them. */
+function contextRegion({ context = [], end_line }: Finding): { contextRegion?: object } {
+  const [first, last] = [context[0], context.at(-1)];
+  if (first === undefined || last === undefined) return {};
+  const endLine = Math.max(last.number, end_line);
+  const text = context.map((line) => line.text).join('\n');
+  return { contextRegion: { startLine: first.number, endLine, snippet: { text } } };
 }
 
 /** Describes a finding; custom rules may lack a description, and SARIF requires a message. */

@@ -1,4 +1,4 @@
-import type { Commit, Finding, Problem } from '../result.ts';
+import type { Commit, ContextLine, Finding, Problem } from '../result.ts';
 import { byteCount, counted, elapsed, rate } from './figures.ts';
 import { problemLines, ProblemTally } from './problem-tally.ts';
 import type { Paint, ReportSummary, ScanReport, TextSink } from './report.ts';
@@ -16,14 +16,20 @@ export class TextReport implements ScanReport {
   readonly #sink: TextSink;
   readonly #paint: Paint;
   readonly #withSummary: boolean;
+  readonly #withContext: boolean;
   readonly #problems = new ProblemTally();
   #path: string | null = null;
 
-  /** @param options.withSummary false to write findings only */
-  constructor(sink: TextSink, { paint, withSummary }: { paint: Paint; withSummary: boolean }) {
+  /**
+   * @param options.withSummary false to write findings only
+   * @param options.withContext whether to write the lines around secrets
+   */
+  constructor(sink: TextSink, options: { paint: Paint; withSummary: boolean; withContext: boolean }) {
+    const { paint, withSummary, withContext } = options;
     this.#sink = sink;
     this.#paint = paint;
     this.#withSummary = withSummary;
+    this.#withContext = withContext;
   }
 
   finding(finding: Finding): void {
@@ -60,6 +66,7 @@ export class TextReport implements ScanReport {
     fingerprint,
     encodings,
     commit,
+    context = [],
   }: Finding): string[] {
     const fields: [string, string][] = [['at', this.#paint('cyan', `${visible(path)}:${line}:${column}`)]];
     if (secret !== '') {
@@ -73,8 +80,24 @@ export class TextReport implements ScanReport {
     return [
       `  ${this.#paint('red', visible(rule_id))}  ${visible(description)}`,
       ...fields.map(([name, value]) => `    ${this.#paint('gray', name.padEnd(11))} ${value}`),
+      ...(this.#withContext ? this.#contextLines(context) : []),
     ];
   }
+
+  /** Writes `12 │ text`, with `>` before the lines of the match. */
+  #contextLines(context: readonly ContextLine[]): string[] {
+    const width = String(context.at(-1)?.number ?? 0).length;
+    return context.map(({ number, text, mark }) => {
+      const margin = `${mark === undefined ? ' ' : '>'} ${String(number).padStart(width)} │ `;
+      if (mark === undefined) return `    ${this.#paint('gray', margin)}${indented(text)}`;
+      const parts = [text.slice(0, mark.start), text.slice(mark.start, mark.end), text.slice(mark.end)].map(indented);
+      return `    ${this.#paint('gray', margin)}${parts[0]}${this.#paint('yellow', parts[1]!)}${parts[2]}`;
+    });
+  }
+}
+
+function indented(code: string): string {
+  return visible(code.replaceAll('\t', '    '));
 }
 
 function commitLine({ id, date, author, email, subject }: Commit): string {

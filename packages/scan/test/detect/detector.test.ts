@@ -32,6 +32,10 @@ test('a detection states what was found, where, and how', () => {
       secret: 'abcd1234',
       entropy: 3,
       encodings: [],
+      context: [
+        { number: 1, text: 'one' },
+        { number: 2, text: 'two = "tok_a***";', mark: { start: 7, end: 15 } },
+      ],
     },
   ]);
 });
@@ -184,7 +188,7 @@ test('a rule that takes too long on an object is stopped there and reported', ()
   let ticks = 0;
   const detector = createDetector(
     compileRules({ rules: [{ name: 't', toml: TOKEN }] }),
-    { decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 100 },
+    { decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 100, contextLines: 0 },
     { buffers_max: 0, buffer_bytes: 0 },
     slow,
   );

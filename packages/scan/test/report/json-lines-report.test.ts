@@ -68,6 +68,7 @@ test('the schema has exactly the members of the types', () => {
     encodings: true,
     fingerprint: true,
     commit: true,
+    context: true,
   };
   const problem: Names<Problem> = { code: true, path: true, message: true, extent: true };
   const end: Names<ReportSummary> = {

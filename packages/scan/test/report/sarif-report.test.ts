@@ -154,3 +154,18 @@ test('locations are URIs: relative ones stay relative, names are escaped, outsid
   assert.equal(artifactUri('s3://bucket/a b', '/work'), 's3://bucket/a%20b');
   assert.equal(artifactUri('a.zip!b/../c\ud800', '/work'), pathToFileURL('/work/a.zip!b/../c\ufffd').href);
 });
+
+test('the lines around a secret are the context of its region', () => {
+  const context = [
+    { number: 2, text: 'first' },
+    { number: 3, text: 'TOKEN=ghp_***', mark: { start: 0, end: 13 } },
+  ];
+  const physical = (changes: Partial<Finding>) =>
+    sarif([finding(changes)]).runs[0]!.results[0]!.locations[0]!.physicalLocation;
+  assert.deepEqual(physical({ context, end_line: 5 }).contextRegion, {
+    startLine: 2,
+    endLine: 5,
+    snippet: { text: 'first\nTOKEN=ghp_***' },
+  });
+  assert.equal(physical({}).contextRegion, undefined);
+});

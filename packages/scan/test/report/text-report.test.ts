@@ -10,7 +10,7 @@ const plain: Paint = (_style, text) => text;
 
 function report(): { written: Written; report: TextReport } {
   const written = new Written();
-  return { written, report: new TextReport(written, { paint: plain, withSummary: true }) };
+  return { written, report: new TextReport(written, { paint: plain, withSummary: true, withContext: false }) };
 }
 
 test('findings are blocks under their file, with a location that terminals can open', () => {
@@ -85,6 +85,22 @@ test('a baseline is summarized in numbers, with a caveat for missing findings of
 
 test('without its summary, a clean scan prints nothing', () => {
   const written = new Written();
-  new TextReport(written, { paint: plain, withSummary: false }).end(summary());
+  new TextReport(written, { paint: plain, withSummary: false, withContext: false }).end(summary());
   assert.equal(written.text, '');
+});
+
+test('the lines around a secret are written if they are wanted', () => {
+  const context = [
+    { number: 9, text: 'first\u001b[31m' },
+    { number: 10, text: 'TOKEN=ghp_***;', mark: { start: 0, end: 13 } },
+  ];
+  const drawn = (withContext: boolean): string => {
+    const written = new Written();
+    new TextReport(written, { paint: (_style, text) => text, withSummary: false, withContext }).finding(
+      finding({ context }),
+    );
+    return written.text;
+  };
+  assert.match(drawn(true), /\n {7}9 │ first\\e\[31m\n {4}> 10 │ TOKEN=ghp_\*\*\*;\n$/);
+  assert.ok(!drawn(false).includes('│'));
 });

@@ -133,6 +133,7 @@ const noRuns: ServerDependencies['runs'] = {
   grid: () => Promise.resolve({ runs: [], tasks: [], cells: [], tasks_left_out: 0, partial: false }),
   timeline: () => Promise.resolve(null),
   search: () => Promise.resolve({ runs: [], tasks: [], others: [], tasks_examined: 0 }),
+  taskNames: () => Promise.resolve(new Map()),
 };
 
 /** No models; tests of models use a real database. */

@@ -41,7 +41,7 @@ export function viewsOf({ failedBatch, failedTask, workflow, wideBatch }: ShownI
     { name: 'runners', path: '/pool' },
     { name: 'executors', path: '/executors' },
     { name: 'findings', path: '/findings' },
-    { name: 'finding', path: '/findings', arrange: openFirstRow },
+    { name: 'finding', path: '/findings', arrange: openCommittedSecret },
     { name: 'surface', path: '/surface' },
     { name: 'certificates', path: '/surface?model=certificate' },
     { name: 'host', path: '/surface/hosts/192.0.2.10' },
@@ -130,8 +130,8 @@ function changesOf(failedBatch: string, failedTask: string): View[] {
   ];
 }
 
-async function openFirstRow(page: Page): Promise<void> {
-  await page.locator('main tbody a').first().click();
+async function openCommittedSecret(page: Page): Promise<void> {
+  await page.locator('main tbody tr', { hasText: 'release.ts' }).locator('a').first().click();
   await page.locator('main .crumbs').waitFor();
 }
 

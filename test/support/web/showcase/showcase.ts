@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DataDirectory, HeddleProcess, heddle } from '@heddle/test-support/app/heddle-process';
 import { eventually } from '@heddle/test-support/eventually';
-import { plant } from '../../../../examples/secret-scan/plant.ts';
+import { makeSecrets } from './showcase-secrets.ts';
 import { Api } from '../api.ts';
 import { INVOICES, ORDERS, ordersOf, RESIZE } from './showcase-runs.ts';
 import { makeSurface } from './showcase-surface.ts';
@@ -152,33 +152,6 @@ async function makeJobs(api: Api): Promise<void> {
     await api.post('/v1/jobs', job);
     if (job.paused !== true) await api.post(`/v1/jobs/${job.name}/trigger`, {});
   }
-}
-
-/** Findings of a scan. */
-async function makeSecrets(api: Api, directory: string): Promise<void> {
-  const path = join(directory, 'planted');
-  plant(path);
-  const sources = [{ type: 'path', path }];
-  await api.post('/v1/workflows', {
-    name: 'secret scan',
-    root: {
-      mode: 'sequential',
-      children: [
-        {
-          mode: 'parallel',
-          children: [
-            {
-              id: 'list',
-              kind: 'ObjectScanGenerator',
-              input: { sources, partition: { objects_max: 10 }, into: 'scans' },
-            },
-            { id: 'scans', mode: 'parallel', children: [] },
-          ],
-        },
-        { id: 'findings', kind: 'ObjectScanAggregator', input: { target: 'web shop' } },
-      ],
-    },
-  });
 }
 
 /** A misspelled kind, a target that does not answer, a rule that is full, a program as a worker. */

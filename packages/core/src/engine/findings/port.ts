@@ -1,4 +1,5 @@
 import type {
+  FindingDetail,
   FindingFilter,
   ReportedFinding,
   ScanRun,
@@ -43,7 +44,7 @@ export interface ScanBooks {
 export interface Findings {
   /** Returns findings, newest first, after the one with the id `after`. */
   list(filter: FindingFilter, page: { after: string | null; limit: number }): Promise<TrackedFinding[]>;
-  get(id: string): Promise<TrackedFinding | null>;
+  get(id: string): Promise<FindingDetail | null>;
   /** Triages findings in one statement; the result leaves out those that do not exist. */
   triage(ids: readonly string[], change: TriageChange): Promise<TriageOutcome[]>;
   /** Sorted by name. */

@@ -101,4 +101,6 @@ export interface Runs {
   timeline(id: WorkflowId): Promise<RunTimeline | null>;
   /** Finds what has a text in its name, or is a run or task whose id begins with it; at most `limit` of each type. */
   search(q: string, limit: number): Promise<SearchHits>;
+  /** Returns the names of those of the tasks that exist, by id. */
+  taskNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }

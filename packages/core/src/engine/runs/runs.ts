@@ -3,6 +3,7 @@ import { findKind } from '../../store/kinds.ts';
 import type { Database, Queryable } from '../../store/database.ts';
 import { runOf } from '../../store/run-columns.ts';
 import { findRecentRuns, findRun, findRuns, type RunFilter } from '../../store/run-lists.ts';
+import { findTaskNames } from '../../store/run-tasks.ts';
 import { gridOfRuns } from './grid.ts';
 import { RECENT_RUNS, type PageAfter, type RunList, type RunNameList, type RunQuery, type Runs } from './port.ts';
 import { search } from './search.ts';
@@ -20,6 +21,7 @@ export function createRuns(database: Database): Runs {
     grid: (name, limit) => gridOfRuns(database, name, limit),
     timeline: (id) => timelineOf(database, id),
     search: (q, limit) => search(database, q, limit),
+    taskNames: (ids) => findTaskNames(database, ids),
   };
 }
 

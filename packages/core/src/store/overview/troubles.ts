@@ -1,4 +1,5 @@
 import type { Queryable, Statement } from '../database.ts';
+import { failureReasonOf } from '../run-columns.ts';
 import { withCodes } from '../sql-names.ts';
 
 /** Rows of each trouble that are counted. */
@@ -28,8 +29,7 @@ const LOST_ATTEMPTS: Statement = {
 const JOBS: Statement = {
   name: 'home.jobs',
   text: `select j.id, j.name, j.paused_reason, j.updated_at, j.next_run_at, r.failed, r.since, r.state,
-      coalesce((select t.name || ': ' || t.reason from workflow_all w join task_all t on t.id = w.failed_task
-        where w.id = r.workflow_id), r.reason) as reason,
+      ${failureReasonOf('r')} as reason,
       r.workflow_id, s.skipped_at, s.skipped_reason
     from (select * from recon.jobs order by name limit 1000) j
     cross join lateral (

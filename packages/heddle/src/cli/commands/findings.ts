@@ -13,7 +13,7 @@ import type { Output, Style } from '@heddle/base/terminal/output';
 import { writeFields, writeTable } from '@heddle/base/terminal/table';
 import { writeTargets } from '../output/target-table.ts';
 import { printable } from '@heddle/base/terminal/text';
-import type { Finding } from '../output/wire.ts';
+import type { Finding, FindingDetail } from '../output/wire.ts';
 
 interface ListOptions {
   target?: string;
@@ -21,6 +21,7 @@ interface ListOptions {
   state?: Finding['state'];
   triage?: Finding['triage']['state'];
   path?: string;
+  secret?: string;
   since?: string;
   after?: string;
   pageSize?: number;
@@ -57,6 +58,7 @@ function registerReads(findings: Command, io: CommandIo): void {
         new Option('--triage <state>', 'Only with this triage status').choices(['open', 'ignored', 'false_positive']),
       )
       .option('--path <prefix>', 'Only in objects whose path has this prefix')
+      .option('--secret <id>', 'Only of this secret, by the secret ID of a finding')
       .option('--since <moment>', 'Only first seen at or after this time: 2026-01-31, or 2026-01-31T08:00:00Z')
       .option('--after <id>', 'Continue after this finding', parseId)
       .option('--page-size <number>', 'Findings per page', wholeNumber(1, 10_000)),
@@ -106,9 +108,9 @@ function registerChanges(findings: Command, io: CommandIo): void {
 }
 
 async function listFindings({ client, output }: ClientContext, options: ListOptions): Promise<undefined> {
-  const { target, rule, state, triage, path, since, after, pageSize } = options;
+  const { target, rule, state, triage, path, secret, since, after, pageSize } = options;
   const listed = await client.findings.list(
-    given({ target, rule, state, triage, path, since, after, page_size: pageSize }),
+    given({ target, rule, state, triage, path, secret, since, after, page_size: pageSize }),
   );
   output.result(listed, () => writeFindings(output, listed));
   return undefined;
@@ -134,11 +136,11 @@ function writeFindings(output: Output, findings: readonly Finding[]): void {
   );
 }
 
-function placeOf({ path, line }: Finding): string {
+function placeOf({ path, line }: Pick<Finding, 'path' | 'line'>): string {
   return `${path}:${line}`;
 }
 
-function printFinding(output: Output, finding: Finding): undefined {
+function printFinding(output: Output, finding: FindingDetail): undefined {
   output.result(finding, () => {
     const { triage, commit } = finding;
     const judged = [TRIAGE_WORDS[triage.state], triage.by === null ? '' : `by ${triage.by}`, triage.at ?? ''];
@@ -151,7 +153,7 @@ function printFinding(output: Output, finding: Finding): undefined {
       ['secret', printable(finding.redacted)],
       ['occurs', finding.occurrences === 1 ? 'once' : `${finding.occurrences} times`],
       ['under', finding.encodings.length === 0 ? null : finding.encodings.join(', ')],
-      ['commit', commit === null ? null : printable(`${commit.id} by ${commit.author}, ${commit.date}`)],
+      ['commit', commit === null ? null : commitLine(commit)],
       ['state', output.paint(STATE_LOOKS[finding.state], finding.state)],
       ['first seen', finding.first_seen],
       ['last seen', `${finding.last_seen}, in ${finding.runs} ${finding.runs === 1 ? 'run' : 'runs'}`],
@@ -159,9 +161,41 @@ function printFinding(output: Output, finding: Finding): undefined {
       ['triage', judged.filter((part) => part !== '').join(', ')],
       ['comment', triage.comment === null ? null : printable(triage.comment)],
       ['fingerprint', finding.fingerprint],
+      ['secret id', finding.secret_id],
     ]);
+    writeContext(output, finding.context);
+    writeElsewhere(output, finding.elsewhere);
   });
   return undefined;
+}
+
+function commitLine({ id, author, date, subject }: NonNullable<Finding['commit']>): string {
+  return printable(`${id} by ${author}, ${date}${subject === null ? '' : `: ${subject}`}`);
+}
+
+/** Writes the lines around the secret, with `>` before those of the match. */
+function writeContext(output: Output, context: FindingDetail['context']): void {
+  if (context.length === 0) return;
+  output.line('');
+  const width = String(context.at(-1)!.number).length;
+  for (const { number, text, mark } of context)
+    output.line(`${mark === null ? ' ' : '>'} ${String(number).padStart(width)} | ${printable(text)}`);
+}
+
+function writeElsewhere(output: Output, elsewhere: FindingDetail['elsewhere']): void {
+  if (elsewhere.length === 0) return;
+  output.line('');
+  output.line('the same secret was found elsewhere:');
+  writeTable(
+    output,
+    [
+      { header: 'ID', value: ({ id }) => id },
+      { header: 'STATE', value: ({ state }) => state, style: ({ state }) => STATE_LOOKS[state] },
+      { header: 'TARGET', value: ({ target }) => target, flexible: true },
+      { header: 'PLACE', value: placeOf, flexible: true },
+    ],
+    elsewhere,
+  );
 }
 
 async function listTargets({ client, output }: ClientContext, options: PageOptions): Promise<undefined> {

@@ -125,12 +125,18 @@ export function writeRequests(output: Output, requests: readonly PoolRequest[]):
       { header: 'STATE', value: ({ state }) => state },
       { header: 'WANTS', value: wantsOf, flexible: true },
       { header: 'TENANT', value: ({ tenant }) => tenant, flexible: true },
-      { header: 'FOR', value: ({ source, run }) => (source === 'task' ? `task ${run}` : run), flexible: true },
+      { header: 'FOR', value: forWhat, flexible: true },
       { header: 'SINCE', value: (request) => duration(now - sinceOf(request)), align: 'right' },
       { header: 'REASON', value: reasonOf, flexible: true },
     ],
     requests,
   );
+}
+
+/** Names before ids. */
+function forWhat({ source, run, task_name }: PoolRequest): string {
+  if (source === 'holder') return run;
+  return `task ${task_name ?? run}`;
 }
 
 function sinceOf({ granted_at, created_at }: PoolRequest): number {

@@ -1,12 +1,14 @@
 import { Type } from 'typebox';
 
 import { HeddleError, unknownCursor } from '@heddle/base/errors';
-import { TARGET_CHARACTERS_MAX, type TrackedFinding } from '@heddle/core/domain/finding';
+import { TARGET_CHARACTERS_MAX, type FindingDetail } from '@heddle/core/domain/finding';
 import { Uuid } from '../wire/basics.ts';
 import { BulkResultDto } from '../wire/operation.ts';
 import {
   BulkTriageDto,
   FindingChangeDto,
+  FindingDetailDto,
+  findingDetailToWire,
   FindingDto,
   FindingStateWire,
   findingToWire,
@@ -58,19 +60,27 @@ function listRoute(app: App, { findings, config }: RouteContext): void {
           state: Type.Optional(FindingStateWire),
           triage: Type.Optional(TriageStateWire),
           path: textFilter(PATH_CHARACTERS_MAX, 'Only in objects whose path has this prefix.'),
+          secret: Type.Optional(
+            Type.String({
+              pattern: '^[0-9a-f]{32}$',
+              patternMeaning: '32 hexadecimal digits, the `secret_id` of a finding',
+              description: 'Only of this secret, by its `secret_id`.',
+            }),
+          ),
           since: timeFilter('Only first seen at or after this time'),
         },
         { additionalProperties: false },
       ),
     },
     handler: async ({ query }) => {
-      const { target, rule, state, triage, path, since } = query;
+      const { target, rule, state, triage, path, secret, since } = query;
       const filter = {
         ...(target === undefined ? {} : { target }),
         ...(rule === undefined ? {} : { rule_id: rule }),
         ...(state === undefined ? {} : { states: [state] }),
         ...(triage === undefined ? {} : { triage }),
         ...(path === undefined ? {} : { path_prefix: path }),
+        ...(secret === undefined ? {} : { secret_id: secret }),
         ...(since === undefined ? {} : { since: timeOf('since', since) }),
       };
       const limit = query.page_size ?? config.pagination.default;
@@ -110,7 +120,7 @@ function getRoute(app: App, { findings }: RouteContext): void {
         summary: 'Get a finding',
         tag: 'Findings',
         scope: 'read',
-        answers: { 200: { description: 'The finding.', schema: FindingDto } },
+        answers: { 200: { description: 'The finding.', schema: FindingDetailDto } },
         problems: [404],
       }),
       params: FindingParameters,
@@ -118,7 +128,7 @@ function getRoute(app: App, { findings }: RouteContext): void {
     },
     handler: async ({ params }) => {
       const id = params.finding_id.toLowerCase();
-      return findingToWire(requireFinding(await findings.get(id), id));
+      return findingDetailToWire(requireFinding(await findings.get(id), id));
     },
   });
 }
@@ -134,7 +144,7 @@ function changeRoute(app: App, { findings }: RouteContext): void {
         description: 'The token and the time are recorded. Later runs keep the triage status.',
         tag: 'Findings',
         scope: 'operate',
-        answers: { 200: { description: 'The updated finding.', schema: FindingDto } },
+        answers: { 200: { description: 'The updated finding.', schema: FindingDetailDto } },
         problems: [404, 413, 415],
       }),
       params: FindingParameters,
@@ -146,7 +156,7 @@ function changeRoute(app: App, { findings }: RouteContext): void {
       const { triage, comment } = request.body;
       const change = { state: triage, comment: comment ?? null, by: request.heddle.tokenName };
       await findings.triage([id], change);
-      return findingToWire(requireFinding(await findings.get(id), id));
+      return findingDetailToWire(requireFinding(await findings.get(id), id));
     },
   });
 }
@@ -187,7 +197,7 @@ function bulkRoute(app: App, { findings }: RouteContext): void {
   });
 }
 
-function requireFinding(finding: TrackedFinding | null, id: string): TrackedFinding {
+function requireFinding(finding: FindingDetail | null, id: string): FindingDetail {
   if (finding !== null) return finding;
   throw new HeddleError('NOT_FOUND', `No such finding: ${id}`, {
     details: [`finding_id: no finding has the id ${id}; list them with /v1/findings`],

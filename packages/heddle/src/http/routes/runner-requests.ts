@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { disconnectSignalOf } from '../live/hang-up.ts';
 import { RunnerWaits } from '../live/runner-waits.ts';
 import { oneOf, Uuid } from '../wire/basics.ts';
+import type { RequestWithRunners, RunnerRequest } from '@heddle/core/pool/port/store';
 import { HoldDto, PoolRequestDetailDto, PoolRequestDto, requestDetailToWire, requestToWire } from '../wire/runner.ts';
 import type { App, RouteContext } from './context.ts';
 import { NoQuery, pageOf, pageProperties } from './parameters.ts';
@@ -23,7 +24,17 @@ export function runnerRequestRoutes(app: App, context: RouteContext): void {
   releaseRoute(app, context);
 }
 
-function listRoute(app: App, { pool, config }: RouteContext): void {
+/** Reads the names of the tasks that requests are for, in one query. */
+function namesOf({ runs }: RouteContext, requests: readonly RunnerRequest[]): Promise<ReadonlyMap<string, string>> {
+  return runs.taskNames([...new Set(requests.flatMap(({ source, run }) => (source === 'task' ? [run] : [])))]);
+}
+
+async function shown(context: RouteContext, request: RequestWithRunners): Promise<PoolRequestDetailDto> {
+  return requestDetailToWire(request, await namesOf(context, [request]));
+}
+
+function listRoute(app: App, context: RouteContext): void {
+  const { pool, config } = context;
   app.route({
     method: 'GET',
     url: '/v1/pool/requests',
@@ -48,13 +59,14 @@ either at most the first ${LISTED_MAX.toLocaleString('en')}.`,
       const { offset, limit } = pageOf(query, config.pagination);
       if (offset >= LISTED_MAX) return [];
       const upTo = Math.min(offset + limit, LISTED_MAX);
-      const requests = await (query.state === 'granted' ? pool.granted(upTo) : pool.waiting(upTo));
-      return requests.slice(offset).map(requestToWire);
+      const requests = (await (query.state === 'granted' ? pool.granted(upTo) : pool.waiting(upTo))).slice(offset);
+      const names = await namesOf(context, requests);
+      return requests.map((request) => requestToWire(request, names));
     },
   });
 }
 
-function readRoute(app: App, { pool }: RouteContext): void {
+function readRoute(app: App, context: RouteContext): void {
   app.route({
     method: 'GET',
     url: '/v1/pool/requests/:request_id',
@@ -70,7 +82,7 @@ function readRoute(app: App, { pool }: RouteContext): void {
       params: RequestParameters,
       querystring: NoQuery,
     },
-    handler: async ({ params }) => requestDetailToWire(await pool.request(params.request_id.toLowerCase())),
+    handler: async ({ params }) => shown(context, await context.pool.request(params.request_id.toLowerCase())),
   });
 }
 
@@ -78,7 +90,8 @@ const holdDescription = `For work outside Heddle: the runners are reserved for t
 deleted. All requested runners are granted together. The response follows once they are granted, or after \`wait_secs\`; a
 request that is still waiting then continues to wait, and a repeat with its \`id\` waits for it again.`;
 
-function holdRoute(app: App, { pool, clock }: RouteContext): void {
+function holdRoute(app: App, context: RouteContext): void {
+  const { pool, clock } = context;
   const waits = new RunnerWaits(pool, clock);
   app.addHook('preClose', (done) => {
     waits.close();
@@ -120,12 +133,12 @@ function holdRoute(app: App, { pool, clock }: RouteContext): void {
       if (gone.aborted && id === undefined) await pool.releaseHold(latest.id);
       // A keep-alive connection would keep the server from closing.
       if (waits.closing) void reply.header('connection', 'close');
-      return reply.header('location', `/v1/pool/requests/${latest.id}`).send(requestDetailToWire(latest));
+      return reply.header('location', `/v1/pool/requests/${latest.id}`).send(await shown(context, latest));
     },
   });
 }
 
-function releaseRoute(app: App, { pool }: RouteContext): void {
+function releaseRoute(app: App, context: RouteContext): void {
   app.route({
     method: 'DELETE',
     url: '/v1/pool/requests/:request_id',
@@ -142,6 +155,6 @@ function releaseRoute(app: App, { pool }: RouteContext): void {
       params: RequestParameters,
       querystring: NoQuery,
     },
-    handler: async ({ params }) => requestDetailToWire(await pool.releaseHold(params.request_id.toLowerCase())),
+    handler: async ({ params }) => shown(context, await context.pool.releaseHold(params.request_id.toLowerCase())),
   });
 }

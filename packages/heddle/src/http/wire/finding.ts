@@ -3,7 +3,9 @@ import { Type, type Static } from 'typebox';
 import {
   COMMENT_CHARACTERS_MAX,
   FINDING_STATES,
+  ELSEWHERE_MAX,
   TRIAGE_STATES,
+  type FindingDetail,
   type ScanRun,
   type ScanTarget,
   type TrackedFinding,
@@ -32,36 +34,88 @@ const TriageDto = Type.Object(
   { additionalProperties: false },
 );
 
-export const FindingDto = Type.Object(
-  {
-    id: Uuid('The finding.'),
-    target: Type.String({ description: 'The scanned target, as named by the workflow.' }),
-    fingerprint: Type.String({ description: '32 hexadecimal digits of rule, path and secret.' }),
-    rule_id: Type.String(),
-    description: Type.String({ description: 'What the rule finds.' }),
-    tags: Type.Array(Type.String()),
-    path: Type.String({ description: 'The object; entries of archives follow their archive after `!`.' }),
-    redacted: Type.String({ description: 'The beginning of the secret. The secret itself is stored nowhere.' }),
-    occurrences: Many('Number of occurrences of the secret in the object.'),
-    line: Many('From 1; this and the following members describe the first occurrence.'),
-    column: Many('From 1, in bytes.'),
-    end_line: Many('Where the match ends.'),
-    end_column: Many('Where the match ends.'),
-    entropy: Type.Number({ description: 'Bits a character.' }),
-    encodings: Type.Array(Type.String(), { description: 'Encodings of the secret, outermost first: `base64`.' }),
-    commit: nullable(
-      Type.Object({ id: Type.String(), author: Type.String(), date: Type.String() }, { additionalProperties: false }),
+const findingProperties = {
+  id: Uuid('The finding.'),
+  target: Type.String({ description: 'The scanned target, as named by the workflow.' }),
+  fingerprint: Type.String({ description: '32 hexadecimal digits of rule, path and secret.' }),
+  rule_id: Type.String(),
+  description: Type.String({ description: 'What the rule finds.' }),
+  tags: Type.Array(Type.String()),
+  path: Type.String({ description: 'The object; entries of archives follow their archive after `!`.' }),
+  redacted: Type.String({ description: 'The beginning of the secret. The secret itself is stored nowhere.' }),
+  occurrences: Many('Number of occurrences of the secret in the object.'),
+  line: Many('From 1; this and the following members describe the first occurrence.'),
+  column: Many('From 1, in bytes.'),
+  end_line: Many('Where the match ends.'),
+  end_column: Many('Where the match ends.'),
+  entropy: Type.Number({ description: 'Bits a character.' }),
+  encodings: Type.Array(Type.String(), { description: 'Encodings of the secret, outermost first: `base64`.' }),
+  commit: nullable(
+    Type.Object(
+      {
+        id: Type.String(),
+        author: Type.String(),
+        date: Type.String(),
+        subject: nullable(Type.String({ description: 'The first line of its message, without secrets.' })),
+      },
+      { additionalProperties: false },
     ),
+  ),
+  secret_id: nullable(
+    Type.String({ description: '32 hexadecimal digits of the secret: the same wherever it was found.' }),
+  ),
+  state: FindingStateWire,
+  runs: Many('Runs that found it.'),
+  first_seen: Timestamp('Start of the first run that found it'),
+  last_seen: Timestamp('Start of the latest run that found it'),
+  gone_at: nullable(Timestamp('Start of the run that no longer found it')),
+  triage: TriageDto,
+};
+
+export const FindingDto = Type.Object(findingProperties, { additionalProperties: false, title: 'Finding' });
+export type FindingDto = Static<typeof FindingDto>;
+
+const LineDto = Type.Object(
+  {
+    number: Type.Integer({ minimum: 1, description: 'From 1; not consecutive after a secret of several lines.' }),
+    text: Type.String({ description: 'Secrets masked; cut to about 200 characters, with `…`.' }),
+    mark: nullable(
+      Type.Object(
+        { start: Many('In UTF-16 units.'), end: Many('The unit after it.') },
+        { additionalProperties: false, description: 'The part of the text that matched.' },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const SamePlaceDto = Type.Object(
+  {
+    id: Uuid('The other finding.'),
+    target: Type.String(),
+    path: Type.String(),
+    line: Many('From 1.'),
     state: FindingStateWire,
-    runs: Many('Runs that found it.'),
+    triage: TriageStateWire,
     first_seen: Timestamp('Start of the first run that found it'),
     last_seen: Timestamp('Start of the latest run that found it'),
-    gone_at: nullable(Timestamp('Start of the run that no longer found it')),
-    triage: TriageDto,
   },
-  { additionalProperties: false, title: 'Finding' },
+  { additionalProperties: false },
 );
-export type FindingDto = Static<typeof FindingDto>;
+
+export const FindingDetailDto = Type.Object(
+  {
+    ...findingProperties,
+    context: Type.Array(LineDto, {
+      description: 'The lines around the first occurrence; empty if there is none to show.',
+    }),
+    elsewhere: Type.Array(SamePlaceDto, {
+      description: `Other findings of the same secret, newest first, at most ${ELSEWHERE_MAX}; all of them are at \`/v1/findings?secret=\` with the \`secret_id\`.`,
+    }),
+  },
+  { additionalProperties: false, title: 'FindingDetail' },
+);
+export type FindingDetailDto = Static<typeof FindingDetailDto>;
 
 const change = {
   triage: TriageStateWire,
@@ -116,17 +170,28 @@ export const ScanTargetDto = Type.Object(
 );
 export type ScanTargetDto = Static<typeof ScanTargetDto>;
 
-export function findingToWire(finding: TrackedFinding): FindingDto {
-  const { first_seen, last_seen, gone_at, triage, tags, encodings, ...rest } = finding;
+export function findingToWire({ tags, encodings, commit, triage, gone_at, ...finding }: TrackedFinding): FindingDto {
   return {
-    ...rest,
+    ...finding,
+    ...placeTimes(finding),
     tags: [...tags],
     encodings: [...encodings],
-    first_seen: isoTime(first_seen),
-    last_seen: isoTime(last_seen),
+    commit: commit === null ? null : { ...commit, subject: commit.subject ?? null },
     gone_at: isoTimeOrNull(gone_at),
     triage: { ...triage, at: isoTimeOrNull(triage.at) },
   };
+}
+
+export function findingDetailToWire({ context, elsewhere, ...finding }: FindingDetail): FindingDetailDto {
+  return {
+    ...findingToWire(finding),
+    context: context.map(({ mark, ...line }) => ({ ...line, mark: mark ?? null })),
+    elsewhere: elsewhere.map((place) => ({ ...place, ...placeTimes(place) })),
+  };
+}
+
+function placeTimes({ first_seen, last_seen }: Pick<TrackedFinding, 'first_seen' | 'last_seen'>) {
+  return { first_seen: isoTime(first_seen), last_seen: isoTime(last_seen) };
 }
 
 export function scanTargetToWire({ target, runs, last_run }: ScanTarget): ScanTargetDto {

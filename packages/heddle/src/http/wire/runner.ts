@@ -68,6 +68,7 @@ const requestFields = {
   tenant: Type.String({ description: 'Key for fair queuing.' }),
   source: oneOf(['task', 'holder'], { description: 'A task, or an external holder.' }),
   run: Type.String({ description: 'The id of the task, or the name of the holder.' }),
+  task_name: nullable(Type.String({ description: 'Name of the task; null for a holder, and for a deleted task.' })),
   attempt: nullable(Type.Integer({ description: 'For a task.' })),
   kept: Many('For a hold that waits again because it lost runners: those that it still has.'),
   rank: Type.Integer({ description: 'Its position in the queue: lower ones are served first.' }),
@@ -151,7 +152,8 @@ export function runnerToWire(runner: Runner): RunnerDto {
   };
 }
 
-export function requestToWire(request: RunnerRequest): PoolRequestDto {
+/** @param names of tasks, by id */
+export function requestToWire(request: RunnerRequest, names: ReadonlyMap<string, string>): PoolRequestDto {
   const { id, state, tenant, source, run, attempt, kept, rank, exhaustion, reason } = request;
   return {
     id,
@@ -160,6 +162,7 @@ export function requestToWire(request: RunnerRequest): PoolRequestDto {
     tenant,
     source,
     run,
+    task_name: source === 'task' ? (names.get(run) ?? null) : null,
     attempt,
     kept,
     rank,
@@ -171,6 +174,9 @@ export function requestToWire(request: RunnerRequest): PoolRequestDto {
   };
 }
 
-export function requestDetailToWire(request: RequestWithRunners): PoolRequestDetailDto {
-  return { ...requestToWire(request), runners: request.runners.map(runnerToWire) };
+export function requestDetailToWire(
+  request: RequestWithRunners,
+  names: ReadonlyMap<string, string>,
+): PoolRequestDetailDto {
+  return { ...requestToWire(request, names), runners: request.runners.map(runnerToWire) };
 }

@@ -1,6 +1,7 @@
 import type { ReportedFinding } from '@heddle/core/domain/finding';
 import type { ScanBooks } from '@heddle/core/engine/port';
-import { redactSecret } from '@heddle/scan/report/redact';
+import { secretIdOf } from '@heddle/scan/fingerprint';
+import { redactFinding, redactSecret } from '@heddle/scan/report/redact';
 import type { Finding, Problem } from '@heddle/scan/result';
 
 /** Maximum findings in a result; earlier ones go into chunks of the same size. */
@@ -11,6 +12,8 @@ const CHUNKS_WAITING_MAX = 2;
 const PROBLEMS_KEPT = 50;
 const TEXT_CHARACTERS_MAX = 4096;
 const TAGS_MAX = 20;
+/** Findings with their context in a result that must hold all of them: findings matter more than the lines around. */
+const CONTEXTS_WITHOUT_DATABASE = 100;
 
 export interface CollectorOptions {
   books: Pick<ScanBooks, 'putChunk'> | null;
@@ -69,7 +72,8 @@ export class ScanCollector {
     }
     if (this.#currentFindings.size >= CHUNK_FINDINGS) this.#closeObject(finding.path);
     this.#count += 1;
-    this.#currentFindings.set(finding.fingerprint, withoutSecret(finding));
+    const hasContext = this.#options.books !== null || this.#count <= CONTEXTS_WITHOUT_DATABASE;
+    this.#currentFindings.set(finding.fingerprint, withoutSecret(finding, hasContext));
     return this.#waiting >= CHUNKS_WAITING_MAX ? this.#settle() : undefined;
   }
 
@@ -130,9 +134,9 @@ export class ScanCollector {
   }
 }
 
-/** Returns a finding as it leaves the machine: only the beginning of the secret, and no surrounding text. */
-function withoutSecret(finding: Finding): ReportedFinding {
-  const { commit } = finding;
+/** Returns a finding as it leaves the machine: only the beginning of the secret, and lines in which all are masked. */
+function withoutSecret(finding: Finding, hasContext: boolean): ReportedFinding {
+  const { commit, context = [] } = redactFinding(finding);
   return {
     fingerprint: finding.fingerprint,
     rule_id: storable(finding.rule_id),
@@ -140,6 +144,7 @@ function withoutSecret(finding: Finding): ReportedFinding {
     tags: finding.tags.slice(0, TAGS_MAX).map(storable),
     path: storable(finding.path),
     redacted: storable(redactSecret(finding.secret)),
+    secret_id: secretIdOf(finding.secret),
     occurrences: 1,
     line: finding.line,
     column: finding.column,
@@ -148,7 +153,15 @@ function withoutSecret(finding: Finding): ReportedFinding {
     entropy: finding.entropy,
     encodings: finding.encodings,
     commit:
-      commit === undefined ? null : { id: commit.id, author: storable(commit.author), date: storable(commit.date) },
+      commit === undefined
+        ? null
+        : {
+            id: commit.id,
+            author: storable(commit.author),
+            date: storable(commit.date),
+            subject: storable(commit.subject),
+          },
+    context: hasContext ? context.map((line) => ({ ...line, text: storable(line.text) })) : [],
   };
 }
 

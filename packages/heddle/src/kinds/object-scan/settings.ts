@@ -25,9 +25,9 @@ export interface ScanSettings extends Omit<ScanOptions, 'sources' | 'threads' | 
   accept: string[];
 }
 
-const { objectBytesMax, ruleTimeoutMs } = LIMIT_OPTIONS;
+const { objectBytesMax, ruleTimeoutMs, contextLines } = LIMIT_OPTIONS;
 const { decodeDepth, inlineIgnores } = RULE_OPTIONS;
-const OPTIONS = { decodeDepth, inlineIgnores, ruleTimeoutMs, objectBytesMax };
+const OPTIONS = { decodeDepth, inlineIgnores, ruleTimeoutMs, objectBytesMax, contextLines };
 const LISTS = ['rules', 'enable', 'disable', 'archives', 'exclude', 'include', 'accept'];
 
 /** Reads the member `options` of scans and of generators. */

@@ -25,6 +25,8 @@ export interface ScanTaskResult {
 }
 
 const FINGERPRINT = /^[0-9a-f]{32}$/;
+/** More than any scan delivers. */
+const CONTEXT_CHARACTERS_MAX = 8192;
 
 /**
  * Validates the result of such a task, from any worker.
@@ -58,11 +60,28 @@ function readMetrics(taskId: string, data: Partial<TaskMetrics> | undefined): Ta
 }
 
 function requireFinding(taskId: string, finding: Partial<ReportedFinding> | null): void {
-  const { fingerprint, rule_id, path, redacted, description, occurrences } = finding ?? {};
+  const { fingerprint, rule_id, path, redacted, description, occurrences, context, secret_id } = finding ?? {};
   const texts = [rule_id, path, redacted, description];
-  if (FINGERPRINT.test(fingerprint ?? '') && texts.every((text) => typeof text === 'string') && occurrences! > 0)
-    return;
-  throw new Error(`a finding of the task ${taskId} has no fingerprint, rule, path or count`);
+  const isFinding =
+    FINGERPRINT.test(fingerprint ?? '') && texts.every((text) => typeof text === 'string') && occurrences! > 0;
+  if (!isFinding) throw new Error(`a finding of the task ${taskId} has no fingerprint, rule, path or count`);
+  // Workers of an older version report neither.
+  if ((secret_id ?? null) !== null && !FINGERPRINT.test(secret_id!))
+    throw new Error(`a finding of the task ${taskId} has a secret_id that is not 32 hexadecimal digits`);
+  if (context !== undefined && !isContext(context))
+    throw new Error(`a finding of the task ${taskId} has a context that is not a list of lines with numbers`);
+}
+
+function isContext(context: ReportedFinding['context']): boolean {
+  const isLine = ({ number, text, mark }: Partial<ReportedFinding['context'][number]>): boolean =>
+    Number.isSafeInteger(number) &&
+    typeof text === 'string' &&
+    (mark === undefined || (Number.isSafeInteger(mark.start) && Number.isSafeInteger(mark.end)));
+  return (
+    Array.isArray(context) &&
+    JSON.stringify(context).length <= CONTEXT_CHARACTERS_MAX &&
+    context.every((line) => typeof line === 'object' && line !== null && isLine(line))
+  );
 }
 
 /** Converts the result to its stored form. */

@@ -68,6 +68,15 @@ describe('a task that scans', () => {
     assert.deepEqual([first!.path, first!.line, first!.occurrences], [join(tree.root, 'app.env'), 1, 2]);
     assert.match(first!.redacted, /^ghp_\*+$/);
     assert.match(first!.fingerprint, /^[0-9a-f]{32}$/);
+    assert.deepEqual(first!.context, [
+      { number: 1, text: 'TOKEN=ghp_***', mark: { start: 6, end: 13 } },
+      { number: 2, text: 'AGAIN=ghp_***' },
+      { number: 3, text: 'OTHER=ghp_***' },
+    ]);
+    assert.match(first!.secret_id!, /^[0-9a-f]{32}$/);
+    assert.notEqual(first!.secret_id, result.findings[1]!.secret_id);
+    const none = await scan({ ...sources(tree.root), options: { context_lines: 0 } });
+    assert.deepEqual(none.result.findings[0]!.context, []);
     assert.doesNotMatch(JSON.stringify(completion), new RegExp(`${madeUpToken(1)}|${madeUpToken(2)}`));
     assert.equal(
       counted.reduce((sum, [successes]) => sum + successes, 0),

@@ -9,7 +9,7 @@ import { loadRules } from '../../../src/detect/rules/load-rules.ts';
 import { parseRules } from '../../../src/detect/rules/parse-rules.ts';
 import { expandCase, readCases } from '../../support/detect/rules/case-text.ts';
 
-const OPTIONS = { rules: [], decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 60_000 };
+const OPTIONS = { rules: [], decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 60_000, contextLines: 0 };
 /** Number of ways in which each case is filled in. */
 const FILLINGS = 3;
 

@@ -21,6 +21,8 @@ export function reported(number: number, extra: Partial<ReportedFinding> = {}): 
     entropy: 4.2,
     encodings: [],
     commit: null,
+    secret_id: null,
+    context: [],
     ...extra,
   };
 }

@@ -19,7 +19,7 @@ export interface SarifResult {
   ruleIndex: number;
   level: string;
   message: { text: string };
-  locations: { physicalLocation: { artifactLocation: { uri: string }; region: SarifRegion } }[];
+  locations: { physicalLocation: { artifactLocation: { uri: string }; region: SarifRegion; contextRegion?: object } }[];
   partialFingerprints: Record<string, string>;
 }
 
