@@ -229,13 +229,11 @@ async function loggedIn(role: Role): Promise<Page> {
 
 /** Names of the controls of a view that may change something: buttons, links that look like buttons, boxes. */
 async function changingControls(page: Page): Promise<string[]> {
-  const names = await page
-    .locator('main button:visible, main a.button:visible, main input[type=checkbox]:visible')
-    .evaluateAll((elements) =>
-      elements.map((element) => element.getAttribute('aria-label') ?? (element as HTMLElement).innerText),
-    );
-  const all = new Set(names.map((name) => name.trim()));
-  return [...all].filter((name) => !READING.includes(name) && !READING_PATTERN.test(name)).sort();
+  const names = await page.evaluate<string[]>(`
+    [...document.querySelectorAll('main button, main a.button, main input[type=checkbox]')]
+      .filter((control) => control.checkVisibility())
+      .map((control) => (control.getAttribute('aria-label') ?? control.innerText).trim())`);
+  return [...new Set(names)].filter((name) => !READING.includes(name) && !READING_PATTERN.test(name)).sort();
 }
 
 function offeredTo(role: Role, { everyone = [], operator = [], admin = [] }: View): string[] {

@@ -72,15 +72,15 @@ function requireFinding(taskId: string, finding: Partial<ReportedFinding> | null
     throw new Error(`a finding of the task ${taskId} has a context that is not a list of lines with numbers`);
 }
 
-function isContext(context: ReportedFinding['context']): boolean {
-  const isLine = ({ number, text, mark }: Partial<ReportedFinding['context'][number]>): boolean =>
-    Number.isSafeInteger(number) &&
-    typeof text === 'string' &&
-    (mark === undefined || (Number.isSafeInteger(mark.start) && Number.isSafeInteger(mark.end)));
+function isContext(context: unknown): boolean {
+  const isLine = (line: Partial<ReportedFinding['context'][number]> | null): boolean => {
+    const { number, text, mark = { start: 0, end: 0 } } = line ?? {};
+    return [number, mark.start, mark.end].every(Number.isSafeInteger) && typeof text === 'string';
+  };
   return (
     Array.isArray(context) &&
     JSON.stringify(context).length <= CONTEXT_CHARACTERS_MAX &&
-    context.every((line) => typeof line === 'object' && line !== null && isLine(line))
+    (context as Parameters<typeof isLine>[0][]).every(isLine)
   );
 }
 
