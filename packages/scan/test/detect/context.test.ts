@@ -64,12 +64,7 @@ test('a context masks what any rule matched in it, allowed and unreported secret
     'say("correct horse")',
   ].join('\n');
   const found = contextsOf(text);
-  assert.deepEqual(found[0], [
-    '1 [pass = "co***"]',
-    '2 x = tok_***',
-    '3 y = hid_***',
-    '4 z = tok_*** # heddle:allow',
-  ]);
+  assert.deepEqual(found[0], ['1 [pass = "co***"]', '2 x = tok_***', '3 y = hid_***', '4 z = tok_*** # heddle:allow']);
   assert.deepEqual(found[1], [
     '1 pass = "co***"',
     '2 x = [tok_***]',
@@ -77,6 +72,11 @@ test('a context masks what any rule matched in it, allowed and unreported secret
     '4 z = tok_*** # heddle:allow',
     '5 say("co***")',
   ]);
+});
+
+test('a short secret is masked wherever its match has it, and nowhere else', () => {
+  const short = detectorOf(`[[rules]]\nid = "pin"\nregex = '''pin pin (\\w{3})'''\nkeywords = ["pin"]\n`);
+  assert.deepEqual(contextsOf('a pin\npin pin pin\n', short), [['1 a pin', '2 [*** *** ***]']]);
 });
 
 test('a context masks what looks like a secret, and shows paths and names', () => {

@@ -25,8 +25,9 @@ export interface ScanTaskResult {
 }
 
 const FINGERPRINT = /^[0-9a-f]{32}$/;
-/** More than any scan delivers. */
-const CONTEXT_CHARACTERS_MAX = 8192;
+/** More than any scan delivers, and less than the database accepts. */
+const CONTEXT_BYTES_MAX = 15 * 1024;
+const CONTEXT_LINES_MAX = 100;
 
 /**
  * Validates the result of such a task, from any worker.
@@ -74,12 +75,14 @@ function requireFinding(taskId: string, finding: Partial<ReportedFinding> | null
 
 function isContext(context: unknown): boolean {
   const isLine = (line: Partial<ReportedFinding['context'][number]> | null): boolean => {
-    const { number, text, mark = { start: 0, end: 0 } } = line ?? {};
-    return [number, mark.start, mark.end].every(Number.isSafeInteger) && typeof text === 'string';
+    const { number, text, mark } = line ?? {};
+    const { start, end } = mark ?? { start: 0, end: 0 };
+    return [number, start, end].every(Number.isSafeInteger) && typeof text === 'string';
   };
   return (
     Array.isArray(context) &&
-    JSON.stringify(context).length <= CONTEXT_CHARACTERS_MAX &&
+    context.length <= CONTEXT_LINES_MAX &&
+    Buffer.byteLength(JSON.stringify(context)) <= CONTEXT_BYTES_MAX &&
     (context as Parameters<typeof isLine>[0][]).every(isLine)
   );
 }
