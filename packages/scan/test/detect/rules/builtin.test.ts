@@ -8,13 +8,15 @@ import { compileRule } from '../../../src/detect/rules/compile-rule.ts';
 import { loadRules } from '../../../src/detect/rules/load-rules.ts';
 import { parseRules } from '../../../src/detect/rules/parse-rules.ts';
 import { expandCase, readCases } from '../../support/detect/rules/case-text.ts';
+import { formCases } from '../../support/detect/rules/form-cases.ts';
 
 const OPTIONS = { rules: [], decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 60_000, contextLines: 0 };
 /** Number of ways in which each case is filled in. */
 const FILLINGS = 3;
 
 const { rules, warnings } = loadRules(OPTIONS);
-const cases = readCases();
+const written = readCases();
+const made = formCases();
 const detector = createDetector(compileRules(OPTIONS), OPTIONS, { buffers_max: 1, buffer_bytes: 65_536 });
 
 /** Returns the rules that find anything in a text. */
@@ -26,7 +28,7 @@ function rulesThatFind(path: string, text: string): string[] {
 
 /** Returns the texts of a rule's cases with an unexpected outcome. */
 function wrong(id: string, kind: 'positive' | 'negative'): string[] {
-  const templates = cases.get(id)?.[kind] ?? [];
+  const templates = [...(written.get(id)?.[kind] ?? []), ...(made.get(id)?.[kind] ?? [])];
   return templates.flatMap((template, at) =>
     Array.from({ length: FILLINGS }, (_, filling) => {
       const { path, text } = expandCase(template, `${id} ${kind} ${at} ${filling}`);
@@ -46,7 +48,7 @@ describe('each built-in rule finds its positive cases and none of its near misse
 
 test('each rule has at least two positive and three negative cases, and each case has a rule', () => {
   const few = rules.filter(({ id }) => {
-    const { positive = [], negative = [] } = cases.get(id) ?? {};
+    const { positive = [], negative = [] } = written.get(id) ?? made.get(id) ?? {};
     return positive.length < 2 || negative.length < 3;
   });
   assert.deepEqual(
@@ -55,7 +57,7 @@ test('each rule has at least two positive and three negative cases, and each cas
   );
   const ids = new Set(rules.map(({ id }) => id));
   assert.deepEqual(
-    [...cases.keys()].filter((id) => !ids.has(id)),
+    [...written.keys()].filter((id) => !ids.has(id)),
     [],
   );
 });
