@@ -71,8 +71,16 @@ function randomPattern({ characters, min, max }: FormPart & { type: 'random' }):
   return `[${classOf(characters)}]${count}`;
 }
 
+const classes = new Map<string, string>();
+
 /** Returns characters as a class without its brackets: runs as ranges, signs escaped. */
 export function classOf(characters: string): string {
+  let text = classes.get(characters);
+  if (text === undefined) classes.set(characters, (text = makeClass(characters)));
+  return text;
+}
+
+function makeClass(characters: string): string {
   const codes = [...new Set(characters)].map((each) => each.charCodeAt(0)).sort((left, right) => left - right);
   let text = '';
   for (let at = 0; at < codes.length;) {
