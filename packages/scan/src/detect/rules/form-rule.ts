@@ -23,7 +23,7 @@ export interface Credential {
   secret_word: boolean;
 }
 
-type CredentialRule = Pick<Rule, 'regex' | 'keywords' | 'secret_group' | 'entropy' | 'allowlists'>;
+type CredentialRule = Pick<Rule, 'regex' | 'keywords' | 'secret_group' | 'entropy' | 'allowlists' | 'by_name'>;
 
 /** Bytes between a name and its value. */
 const GAP_MAX = 40;
@@ -62,7 +62,7 @@ export function ruleOfCredential({ forms, names, secret_word }: Credential): Cre
   const isNamed = names.length > 0;
   const pattern = (parts: readonly FormPart[]): string =>
     (!isNamed && beginsWithWord(parts) ? '\\b' : '') + formPattern(parts);
-  const value = `(${parsed.map(pattern).join('|')})${boundaryAfter(parsed)}`;
+  const value = `(${parsed.map(pattern).join('|')})${boundaryAfter(parsed, isNamed)}`;
   const entropy = Math.min(...parsed.map(formEntropy));
   if (!isNamed) {
     const keywords = keywordsOfForms(parsed);
@@ -76,6 +76,7 @@ export function ruleOfCredential({ forms, names, secret_word }: Credential): Cre
     secret_group: 1,
     entropy,
     allowlists: exceptions(parsed),
+    by_name: true,
   };
 }
 
@@ -96,9 +97,10 @@ function beginsWithWord([first]: readonly FormPart[]): boolean {
 }
 
 /** The next byte is none with which the value could continue. */
-function boundaryAfter(parsed: readonly (readonly FormPart[])[]): string {
+function boundaryAfter(parsed: readonly (readonly FormPart[])[], isNamed: boolean): string {
+  const own = ALPHABETS[isNamed ? 'alnum' : 'url']!;
   const last = parsed.map((parts) => parts.at(-1)!);
-  return `(?:[^${classOf(ALPHABETS.alnum! + last.map((part) => (part.type === 'literal' ? '' : part.characters)).join(''))}]|$)`;
+  return `(?:[^${classOf(own + last.map((part) => (part.type === 'literal' ? '' : part.characters)).join(''))}]|$)`;
 }
 
 function boundaryBefore(parsed: readonly (readonly FormPart[])[]): string {

@@ -100,7 +100,8 @@ function override(base: Rule, rule: Rule): Rule {
     // Another block contains other secrets.
     ...(rule.regex !== undefined && { each: rule.each }),
     ...(rule.each !== undefined && { each: rule.each, source: rule.source }),
-    ...(rule.regex !== undefined && { checksum: rule.checksum }),
+    // Another pattern finds other secrets.
+    ...(rule.regex !== undefined && { checksum: rule.checksum, by_name: rule.by_name }),
     ...(rule.checksum !== undefined && { checksum: rule.checksum }),
     ...(rule.docs !== undefined && { docs: rule.docs }),
     ...(rule.path !== undefined && { path: rule.path, source: rule.source }),

@@ -85,6 +85,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
     required: reader.tables('required').map((required) => readRequired(required, where, warnings)),
     skip_report: reader.boolean('skipReport') ?? false,
     source,
+    ...(credential?.by_name && { by_name: true }),
     ...(checksum !== undefined && { checksum }),
     ...(docs !== undefined && { docs }),
     ...(regex !== undefined && regex !== '' && { regex }),

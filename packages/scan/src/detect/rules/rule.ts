@@ -24,6 +24,8 @@ export interface Rule {
   /** Bits per character that a secret must exceed; 0: any. */
   entropy: number;
   path?: string;
+  /** Only the name before a secret says whose it is: another rule that recognizes the same secret is preferred. */
+  by_name?: true;
   /** How the secret proves that it was not made up. */
   checksum?: ChecksumName;
   /** Address of the provider's documentation. */

@@ -1,10 +1,10 @@
+import { withChecksum } from '@heddle/test-support/scan/with-checksum';
 import { parse } from 'smol-toml';
 
 import type { ChecksumName } from '../../../../src/detect/rules/checksum.ts';
 import { type FormPart, formPattern, parseForm } from '../../../../src/detect/rules/form.ts';
 import { builtinRuleTexts } from '../../../../src/detect/rules/builtin.ts';
 import { numbers, type RuleCases } from './case-text.ts';
-import { withChecksum } from './with-checksum.ts';
 
 /** What a rule file says of a credential. */
 interface Described {

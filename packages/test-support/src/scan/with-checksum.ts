@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { ChecksumName } from '../../../../src/detect/rules/checksum.ts';
+import type { ChecksumName } from '@heddle/scan/internal/detect/rules/checksum';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -20,7 +20,7 @@ export function withChecksum(checksum: ChecksumName, secret: string): string {
     case 'macaroon':
       return secret.slice(0, secret.indexOf('-') + 1) + macaroon().toString('base64url');
     case 'bech32':
-      throw new Error('a bech32 checksum is not made here; write a case');
+      return inBech32(secret);
   }
 }
 
@@ -42,4 +42,29 @@ function macaroon(): Buffer {
     end,
     field(6, Buffer.from(Array.from({ length: 32 }, (_, at) => (at * 37 + 11) % 256))),
   ]);
+}
+
+const BECH32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
+const BECH32_SUM_LENGTH = 6;
+
+/** The last six letters are a checksum (BIP 173). */
+function inBech32(secret: string): string {
+  const text = secret.toLowerCase().slice(0, -BECH32_SUM_LENGTH);
+  const at = text.lastIndexOf('1');
+  const prefix = [...text.slice(0, at)].map((each) => each.charCodeAt(0));
+  const values = [...prefix.map((code) => code >> 5), 0, ...prefix.map((code) => code & 31)];
+  for (const letter of text.slice(at + 1)) values.push(BECH32.indexOf(letter));
+  const sum = [...values, 0, 0, 0, 0, 0, 0].reduce(nextSum, 1) ^ 1;
+  const letters = Array.from({ length: BECH32_SUM_LENGTH }, (_, index) => BECH32[(sum >> (5 * (5 - index))) & 31]!);
+  const made = text + letters.join('');
+  return secret === secret.toUpperCase() ? made.toUpperCase() : made;
+}
+
+function nextSum(sum: number, value: number): number {
+  const generators = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3];
+  const top = sum >>> 25;
+  return generators.reduce(
+    (next, generator, bit) => ((top >> bit) & 1 ? next ^ generator : next),
+    ((sum & 0x1ffffff) << 5) ^ value,
+  );
 }
