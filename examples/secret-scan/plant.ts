@@ -22,7 +22,8 @@ function madeUp(name: string, length: number): string {
 function token(name: string): string {
   const body = madeUp(name, 30);
   let checksum = '';
-  for (let rest = crc32(body); checksum.length < 6; rest = Math.floor(rest / 62)) checksum = BASE62[rest % 62]! + checksum;
+  for (let rest = crc32(body); checksum.length < 6; rest = Math.floor(rest / 62))
+    checksum = BASE62[rest % 62]! + checksum;
   return `ghp_${body}${checksum}`;
 }
 

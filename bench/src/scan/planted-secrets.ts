@@ -9,7 +9,8 @@ const BASE64_URL = `${WORD}_-`;
 
 /** Made up in the public formats of well-known providers, one for each of the seven simple rules. */
 const FORMATS: Readonly<Record<string, (random: PseudoRandom) => string>> = {
-  'github-personal-access-token': (random) => withChecksum('crc32-base62', ['gh', 'p_', random.text(WORD, 36)].join('')),
+  'github-personal-access-token': (random) =>
+    withChecksum('crc32-base62', ['gh', 'p_', random.text(WORD, 36)].join('')),
   'gitlab-personal-access-token': (random) =>
     ['gl', 'pat-', random.text(BASE64_URL, 19), random.text(WORD, 1)].join(''),
   'aws-access-key-id': (random) => ['AK', 'IA', random.text(`${UPPER}234567`, 16)].join(''),

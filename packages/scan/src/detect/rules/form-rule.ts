@@ -30,6 +30,9 @@ const GAP_MAX = 40;
 /** The same, before and after the word that must stand between them. */
 const BEFORE_WORD_MAX = 28;
 const AFTER_WORD_MAX = 20;
+/** Directly before a value, these belong to a longer one. */
+const NEVER_BEFORE_VALUES = '@?#%!$*^~&';
+
 /** Any byte of a text, line ends too. */
 const TEXT = '[^\\x00-\\x08\\x0e-\\x1f]';
 const SECRET_WORD = '(?i:key|token|secret|passw|pwd|auth|bearer|credential|pat)';
@@ -48,9 +51,10 @@ const BEFORE_VALUES = new Set('=:/+ ');
 const WORDS = ['^[^0-9]+$', '^(?:[A-Za-z]+[0-9]{0,4}[-_.])+[A-Za-z]+[0-9]{0,4}$'];
 const NUMBERS = '^[0-9._-]+$';
 
-/** Matches whose value is the digest of something. */
-const DIGEST =
-  '(?i:sha-?(?:1|256|512)|md5|integrity|commit|checksum|digest|hash|revision|etag|fingerprint|[@#/][a-f0-9-]{7,128}.?$)';
+/** Matches whose value is the digest of something, by what is said of it, or by the sign directly before it. */
+const CALLED_DIGEST =
+  '(?is:(?:sha-?(?:1|256|512)|md5|integrity|commit|checksum|digest|hash|revision|etag|fingerprint)(?:s|sum|[_-]?id|[_-]?hex)?[^0-9a-z](?:.{0,50}[^0-9a-z])?[a-f0-9-]{7,128}.?$)';
+const MARKED_DIGEST = '(?is:[@#/][a-f0-9-]{7,128}.?$)';
 
 /** Matches whose value is assigned to a name that says that it is no secret. */
 const NO_SECRET =
@@ -68,10 +72,8 @@ export function ruleOfCredential({ forms, names, secret_word }: Credential): Cre
     const keywords = keywordsOfForms(parsed);
     return { regex: value, keywords, secret_group: 1, entropy, allowlists: [] };
   }
-  const gap = (max: number): string => `${TEXT}{0,${max}}?`;
-  const near = secret_word ? gap(BEFORE_WORD_MAX) + SECRET_WORD + gap(AFTER_WORD_MAX) : gap(GAP_MAX);
   return {
-    regex: patternOfNames(names) + near + boundaryBefore(parsed) + value,
+    regex: beforeValue(names, secret_word) + boundaryBefore(parsed) + value,
     keywords: [...new Set(names.flatMap(keywordsOfName))],
     secret_group: 1,
     entropy,
@@ -107,19 +109,24 @@ function boundaryBefore(parsed: readonly (readonly FormPart[])[]): string {
   const first = parsed.map((parts) => parts[0]!);
   const characters = first.map((part) => (part.type === 'literal' ? '' : part.characters)).join('');
   const inner = [...characters].filter((each) => !BEFORE_VALUES.has(each)).join('');
-  return `[^${classOf(ALPHABETS.alnum! + inner)}]`;
+  return `[^${classOf(ALPHABETS.alnum! + NEVER_BEFORE_VALUES + inner)}]`;
 }
 
-function patternOfNames(names: readonly string[]): string {
+/** From a name to the value. Short names must be words of their own. */
+function beforeValue(names: readonly string[], secretWord: boolean): string {
+  const gap = (max: number): string => `${TEXT}{0,${max}}?`;
   const pattern = (name: string): string => name.split('-').map(escapePattern).join('[ _.-]?');
   const isShort = (name: string): boolean => name.replaceAll('-', '').length <= SHORT_NAME_MAX;
   const long = names.filter((name) => !isShort(name)).map(pattern);
   const short = names.filter(isShort).map(pattern);
+  const afterLong = secretWord ? gap(BEFORE_WORD_MAX) : '';
+  const afterShort = secretWord ? `(?:[^a-z]${gap(BEFORE_WORD_MAX)})?` : AFTER_SHORT_NAME;
   const choices = [
-    ...(long.length > 0 ? [`(?i:${long.join('|')})`] : []),
-    ...(short.length > 0 ? [`(?:\\b|_)(?i:${short.join('|')})${AFTER_SHORT_NAME}`] : []),
+    ...(long.length > 0 ? [`(?i:${long.join('|')})${afterLong}`] : []),
+    ...(short.length > 0 ? [`(?:\\b|_)(?i:${short.join('|')})${afterShort}`] : []),
   ];
-  return choices.length === 1 ? choices[0]! : `(?:${choices.join('|')})`;
+  const named = choices.length === 1 ? choices[0]! : `(?:${choices.join('|')})`;
+  return secretWord ? named + SECRET_WORD + gap(AFTER_WORD_MAX) : named + gap(GAP_MAX);
 }
 
 function keywordsOfName(name: string): string[] {
@@ -133,15 +140,11 @@ function exceptions(parsed: readonly (readonly FormPart[])[]): Allowlist[] {
   const random = parsed.flat().filter((part) => part.type === 'random');
   const isMixed = random.some(({ characters }) => /[0-9]/.test(characters) && /[g-zG-Z]/.test(characters));
   const mayBeNumber = random.some(({ characters }) => !/[A-Za-z]/.test(characters));
-  const isDigest = parsed.every((parts) => parts.every(mayBeDigest));
+  const hasMark = parsed.flat().some((part) => part.type === 'literal' && /[@#/]/.test(part.text));
   return [
     ...(isMixed ? [exception('words', 'secret', mayBeNumber ? WORDS : [...WORDS, NUMBERS])] : []),
-    exception('what is no secret', 'match', isDigest ? [NO_SECRET, DIGEST] : [NO_SECRET]),
+    exception('what is no secret', 'match', [NO_SECRET, CALLED_DIGEST, ...(hasMark ? [] : [MARKED_DIGEST])]),
   ];
-}
-
-function mayBeDigest(part: FormPart): boolean {
-  return part.type === 'literal' ? part.text === '-' : !/[g-z]/.test(part.characters);
 }
 
 function exception(description: string, regex_target: RegexTarget, regexes: readonly string[]): Allowlist {

@@ -110,13 +110,16 @@ export function longestLiteral(parts: readonly FormPart[]): string {
 
 /** Share of the usual entropy of a credential that each must have. */
 const ENTROPY_SHARE = 0.8;
+/** Where an alphabet is large, what is drawn from a part of it may still be a credential. */
+const ENTROPY_LEAST_MAX = 3.5;
 
 /** Returns the least entropy of a credential of this form, in bits per byte. */
 export function formEntropy(parts: readonly FormPart[]): number {
   const random = parts.filter((part) => part.type === 'random');
   const length = random.reduce((total, { min }) => total + min, 0);
   const size = Math.max(1, ...random.map(({ characters }) => new Set(characters).size));
-  return Math.max(0, Math.round(ENTROPY_SHARE * usualEntropy(length, size) * 10) / 10);
+  const least = Math.min(ENTROPY_LEAST_MAX, ENTROPY_SHARE * usualEntropy(length, size));
+  return Math.max(0, Math.round(least * 10) / 10);
 }
 
 /** Returns about the entropy of `length` characters that are drawn from an alphabet of `size`. */
