@@ -44,12 +44,12 @@ function measure(name: string, directory: string, isListed: boolean): string {
 }
 
 const given = process.argv.slice(2);
-const pairs = given.filter((each) => each !== '--list').map((each) => each.split('=', 2) as [string, string]);
-if (pairs.length === 0 || pairs.some(([name, directory]) => !(name in READERS) || directory === undefined)) {
+const pairs = given.filter((each) => each !== '--list').map((each) => each.split('=', 2));
+if (pairs.length === 0 || pairs.some(([name = '', directory]) => !(name in READERS) || directory === undefined)) {
   console.error(USAGE);
   process.exit(2);
 }
-const rows = pairs.map(([name, directory]) => measure(name, directory, given.includes('--list')));
+const rows = pairs.map(([name = '', directory = '']) => measure(name, directory, given.includes('--list')));
 console.log(
   ['| corpus | found | negatives flagged | cases not read |', '| --- | --- | --- | --- |', ...rows].join('\n'),
 );

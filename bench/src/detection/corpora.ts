@@ -46,8 +46,8 @@ function readLeakyRepo(directory: string): Corpus {
 
 interface RuleExamples {
   id: string;
-  examples?: string[];
-  negative_examples?: string[];
+  examples?: unknown[];
+  negative_examples?: unknown[];
 }
 
 /** Rules in YAML, each with examples. */

@@ -40,7 +40,7 @@ function unquote(text: string): string {
   return text.replaceAll(
     /\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|(.))/gis,
     (_, byte?: string, unit?: string, one?: string) =>
-      one === undefined ? String.fromCharCode(Number.parseInt((byte ?? unit)!, 16)) : (ESCAPES[one] ?? one),
+      one === undefined ? String.fromCharCode(Number.parseInt(byte ?? unit ?? '', 16)) : (ESCAPES[one] ?? one),
   );
 }
 
@@ -59,7 +59,7 @@ function text(value: GoValue | undefined): string {
 
 const FUNCTIONS: Readonly<Record<string, GoFunction>> = {
   'fmt.Sprintf': format,
-  'strings.Repeat': (part, count) => text(part!).repeat(Number(count)),
+  'strings.Repeat': (part, count) => text(part).repeat(Number(count)),
   'strings.ToUpper': (value) => text(value).toUpperCase(),
   'strings.ToLower': (value) => text(value).toLowerCase(),
   'strings.TrimSpace': (value) => text(value).trim(),

@@ -51,7 +51,7 @@ const BECH32_SUM_LENGTH = 6;
 function inBech32(secret: string): string {
   const text = secret.toLowerCase().slice(0, -BECH32_SUM_LENGTH);
   const at = text.lastIndexOf('1');
-  const prefix = [...text.slice(0, at)].map((each) => each.charCodeAt(0));
+  const prefix = Array.from(text.slice(0, at)).map((each) => each.charCodeAt(0));
   const values = [...prefix.map((code) => code >> 5), 0, ...prefix.map((code) => code & 31)];
   for (const letter of text.slice(at + 1)) values.push(BECH32.indexOf(letter));
   const sum = [...values, 0, 0, 0, 0, 0, 0].reduce(nextSum, 1) ^ 1;

@@ -74,8 +74,8 @@ const BECH32_GENERATORS = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1
 
 function isBech32(text: string): boolean {
   const at = text.lastIndexOf('1');
-  const prefix = [...text.slice(0, at)].map((each) => each.charCodeAt(0));
-  const values = [...text.slice(at + 1)].map((each) => BECH32.indexOf(each));
+  const prefix = Array.from(text.slice(0, at)).map((each) => each.charCodeAt(0));
+  const values = Array.from(text.slice(at + 1)).map((each) => BECH32.indexOf(each));
   let sum = 1;
   for (const value of [...prefix.map((code) => code >> 5), 0, ...prefix.map((code) => code & 31), ...values]) {
     const top = sum >>> 25;

@@ -108,7 +108,9 @@ function boundaryAfter(parsed: readonly (readonly FormPart[])[], isNamed: boolea
 function boundaryBefore(parsed: readonly (readonly FormPart[])[]): string {
   const first = parsed.map((parts) => parts[0]!);
   const characters = first.map((part) => (part.type === 'literal' ? '' : part.characters)).join('');
-  const inner = [...characters].filter((each) => !BEFORE_VALUES.has(each)).join('');
+  const inner = Array.from(characters)
+    .filter((each) => !BEFORE_VALUES.has(each))
+    .join('');
   return `[^${classOf(ALPHABETS.alnum! + NEVER_BEFORE_VALUES + inner)}]`;
 }
 

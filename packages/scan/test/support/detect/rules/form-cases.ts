@@ -97,8 +97,8 @@ function textOf(form: readonly FormPart[], seed: string): string {
   return form
     .map((part) => {
       if (part.type === 'literal') return part.text;
-      const characters = [...part.characters].filter((each) => /\w/.test(each));
-      const pool = characters.length > 0 ? characters : [...part.characters];
+      const characters = Array.from(part.characters).filter((each) => /\w/.test(each));
+      const pool = characters.length > 0 ? characters : Array.from(part.characters);
       return Array.from({ length: part.min }, () => pool[next(pool.length)]!).join('');
     })
     .join('');
