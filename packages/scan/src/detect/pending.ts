@@ -1,4 +1,5 @@
 import type { Detection } from './port.ts';
+import { checksumHolds } from './rules/checksum.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 
 /** Further detections of one object are counted but not kept. */
@@ -110,11 +111,19 @@ function isReported(
   byRule: ReadonlyMap<string, readonly Entry[]>,
 ): boolean {
   if (rule.rule.skip_report) return false;
+  // It still keeps generic rules from reporting the same text.
+  if (!checksumHolds(rule.rule, detection.secret)) return false;
   const isBetter = (other: Entry): boolean => !other.rule.generic && isSameSecret(detection, other.detection);
   if (rule.generic && cluster.some(isBetter)) return false;
+  if (rule.rule.by_name && cluster.some((other) => isPreferred(other, rule) && isBetter(other))) return false;
   return rule.rule.required.every((required) =>
     byRule.get(required.id)?.some((other) => isNear(detection, other.detection, required)),
   );
+}
+
+/** Of rules that go by names, the one with the first id reports a secret. */
+function isPreferred({ rule: other }: Entry, rule: CompiledRule): boolean {
+  return other !== rule && (!other.rule.by_name || other.rule.id < rule.rule.id);
 }
 
 /** Returns whether matches overlap and one secret contains the other. */

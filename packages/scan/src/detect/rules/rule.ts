@@ -1,3 +1,5 @@
+import type { ChecksumName } from './checksum.ts';
+
 /** A rule set as written, validated and merged; patterns are not compiled yet. */
 export interface RuleSet {
   rules: readonly Rule[];
@@ -22,6 +24,12 @@ export interface Rule {
   /** Bits per character that a secret must exceed; 0: any. */
   entropy: number;
   path?: string;
+  /** Only the name before a secret says whose it is: another rule that recognizes the same secret is preferred. */
+  by_name?: true;
+  /** How the secret proves that it was not made up. */
+  checksum?: ChecksumName;
+  /** Address of the provider's documentation. */
+  docs?: string;
   allowlists: readonly Allowlist[];
   required: readonly RequiredRule[];
   /** Not reported itself, only searched for because another rule requires it. */
