@@ -5,11 +5,12 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { crc32, gzipSync } from 'node:zlib';
 
 /** Directory that the workflow of this example scans. */
 const DIRECTORY = '.heddle/secret-scan';
 const ORDINARY_FILES = 30;
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** Letters and digits that look random but are always the same. */
 function madeUp(name: string, length: number): string {
@@ -17,13 +18,22 @@ function madeUp(name: string, length: number): string {
   return text.replaceAll(/[^A-Za-z0-9]/g, '').slice(0, length);
 }
 
+/** A token in the form of GitHub's, whose last six characters are the checksum of the others. */
+function token(name: string): string {
+  const body = madeUp(name, 30);
+  let checksum = '';
+  for (let rest = crc32(body); checksum.length < 6; rest = Math.floor(rest / 62))
+    checksum = BASE62[rest % 62]! + checksum;
+  return `ghp_${body}${checksum}`;
+}
+
 /** Files with their content; every path except those of `src/` has one secret. */
 export function plantedFiles(): Record<string, string | Uint8Array> {
-  const inArchive = `export DEPLOY_TOKEN=ghp_${madeUp('deploy', 36)}\n`;
-  const encoded = Buffer.from(`token: ghp_${madeUp('encoded', 36)} # until Friday`).toString('base64');
+  const inArchive = `export DEPLOY_TOKEN=${token('deploy')}\n`;
+  const encoded = Buffer.from(`token: ${token('encoded')} # until Friday`).toString('base64');
   return {
-    'config/app.env': `LOG_LEVEL=info\nGITHUB_TOKEN=ghp_${madeUp('app', 36)}\n`,
-    'config/old.env': `GITHUB_TOKEN=ghp_${madeUp('old', 36)}\n`,
+    'config/app.env': `LOG_LEVEL=info\nGITHUB_TOKEN=${token('app')}\n`,
+    'config/old.env': `GITHUB_TOKEN=${token('old')}\n`,
     'backup/deploy.sh.gz': gzipSync(inArchive),
     'notes.txt': `The build has it in its settings: ${encoded}\n`,
     ...Object.fromEntries(

@@ -1803,7 +1803,7 @@ UNION ALL
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
 -- heddle.leave_lanes(p_ids uuid[])
---   returns void, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
+--   returns void, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.leave_queues(p_tasks uuid[], p_leases bigint[], p_lease_ms integer, p_now timestamp with time zone, OUT o_ids uuid[], OUT o_lease bigint)
 --   returns record, plpgsql, volatile

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 
 const WEB = join(import.meta.dirname, '../../web/src');
 
-/** Shown by the frame of every page, this one too: the button "Notify" makes one appear. */
-const SHOWN_BY_FRAME = ['Toasts'];
+/** Shown by the frame of every page, this one too: toasts by the button "Notify", the other while the page loads. */
+const SHOWN_BY_FRAME = ['Toasts', 'Loading'];
 
 function textOf(folder: string): string {
   const names = readdirSync(join(WEB, folder)).filter((name) => name.endsWith('.tsx'));

@@ -5,6 +5,7 @@ import { queryClient } from './data/query-client.ts';
 import { SessionGate } from './shell/session-gate.tsx';
 import { Shell } from './shell/shell.tsx';
 import { NotFound } from './pages/not-found.tsx';
+import { Loading } from './ui/loading.tsx';
 
 // Each view is loaded when it is first opened; the graph libraries are large.
 const JobsPage = lazy(async () => ({ default: (await import('./jobs/jobs-page.tsx')).JobsPage }));
@@ -38,7 +39,7 @@ export function App() {
     <QueryClientProvider client={queryClient}>
       <SessionGate>
         <Shell>
-          <Suspense fallback={<p className="quiet loading">Loading…</p>}>
+          <Suspense fallback={<Loading />}>
             <Views />
           </Suspense>
         </Shell>

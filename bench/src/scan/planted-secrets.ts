@@ -1,3 +1,4 @@
+import { withChecksum } from '@heddle/test-support/scan/with-checksum';
 import type { PseudoRandom } from './pseudo-random.ts';
 
 const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
@@ -8,12 +9,13 @@ const BASE64_URL = `${WORD}_-`;
 
 /** Made up in the public formats of well-known providers, one for each of the seven simple rules. */
 const FORMATS: Readonly<Record<string, (random: PseudoRandom) => string>> = {
-  'github-personal-access-token': (random) => ['gh', 'p_', random.text(WORD, 36)].join(''),
+  'github-personal-access-token': (random) =>
+    withChecksum('crc32-base62', ['gh', 'p_', random.text(WORD, 36)].join('')),
   'gitlab-personal-access-token': (random) =>
     ['gl', 'pat-', random.text(BASE64_URL, 19), random.text(WORD, 1)].join(''),
   'aws-access-key-id': (random) => ['AK', 'IA', random.text(`${UPPER}234567`, 16)].join(''),
   'gcp-api-key': (random) => ['AI', 'za', random.text(BASE64_URL, 34), random.text(WORD, 1)].join(''),
-  'npm-access-token': (random) => ['np', 'm_', random.text(WORD, 36)].join(''),
+  'npm-access-token': (random) => withChecksum('crc32-base62', ['np', 'm_', random.text(WORD, 36)].join('')),
   'sendgrid-api-key': (random) =>
     ['S', 'G.', random.text(BASE64_URL, 22), '.', random.text(BASE64_URL, 42), random.text(WORD, 1)].join(''),
   'anthropic-api-key': (random) => ['sk-', 'ant-api03-', random.text(BASE64_URL, 93), 'AA'].join(''),

@@ -19,13 +19,16 @@ export type SourceSpec =
   | { type: 'stdin'; name: string }
   /**
    * Every blob of the history once, with its first commit, and the messages of commits and tags. `revisions` as in
-   * `git rev-list`; default: all references.
+   * `git rev-list`; default: all references. `unreachable` adds what no reference leads to: abandoned commits, those
+   * of reflogs, and blobs that were staged and never committed.
    */
-  | { type: 'git'; repository: string; revisions?: readonly string[]; since?: string }
+  | { type: 'git'; repository: string; revisions?: readonly string[]; since?: string; unreachable?: boolean }
   /**
    * The changes of the next commit, from the index. `index_file` if it is not the repository's own, as in some hooks.
    */
   | { type: 'staged'; repository: string; index_file?: string }
+  /** The lines that a unified diff adds, from a file. */
+  | { type: 'diff'; name: string; file: string }
   /** `endpoint` for other services that implement the S3 API. */
   | { type: 's3'; bucket: string; prefix?: string; endpoint?: string; region?: string; force_path_style?: boolean }
   /**

@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
+import { withChecksum } from '@heddle/test-support/scan/with-checksum';
 
 const MAIN = new URL('../../heddle/src/cli/main.ts', import.meta.url).pathname;
 const REPORT_PEAK = new URL('./support/report-peak.ts', import.meta.url).href;
@@ -89,7 +90,7 @@ function token(index: number): string {
   for (let state = index + 1; text.length < 36; state = (state * 48_271) % 2_147_483_647) {
     text += 'ABCDEFGHIJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789'[state % 60]!;
   }
-  return `ghp_${text}`;
+  return withChecksum('crc32-base62', `ghp_${text}`);
 }
 
 async function writeTokens(path: string, from: number, count: number): Promise<void> {

@@ -60,10 +60,13 @@ export class ConsoleBench {
   }
 
   async send<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
-    const response = await fetch(`${this.heddle.url}${path}`, {
-      method,
-      ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-    });
+    const { url, token } = this.heddle;
+    const headers = {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
+    const response = await fetch(`${url}${path}`, init);
     const text = await response.text();
     assert.ok(response.ok, `${method} ${path}: ${response.status} ${text.slice(0, 500)}`);
     return JSON.parse(text) as Answer;

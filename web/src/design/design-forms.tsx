@@ -57,7 +57,10 @@ export function DesignForms() {
         onOpenChange={openChange}
         title="Run “nightly-import” now?"
         verb="Run now"
-        onConfirm={() => Promise.resolve(notify('Started', 'nightly-import'))}
+        onConfirm={() => {
+          notify('Started', 'nightly-import');
+          return Promise.resolve();
+        }}
       >
         The next occurrence is not affected.
       </FormDialog>

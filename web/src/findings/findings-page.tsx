@@ -30,8 +30,10 @@ const COLUMNS: readonly Column<Finding>[] = [
     header: 'File',
     grow: true,
     cell: ({ path, line }) => (
-      <code title={`${path}:${line}`}>
-        {path}:{line}
+      <code className="path-end" title={`${path}:${line}`}>
+        <bdi>
+          {path}:{line}
+        </bdi>
       </code>
     ),
   },

@@ -1,6 +1,7 @@
 import type { Minute } from '@heddle/client';
 import { Suspense, lazy } from 'react';
 import { formatDuration } from '../times.ts';
+import { Loading } from '../ui/loading.tsx';
 
 // Without the library of charts, as in a browser whose language it does not know, the rest of the page still works.
 const Chart = lazy(() =>
@@ -18,7 +19,7 @@ function NoChart({ title }: { title: string }) {
 export function ActivityChart({ minutes }: { minutes: readonly Minute[] }) {
   const at = minutes.map(({ minute }) => Date.parse(minute) / 1000);
   return (
-    <Suspense fallback={<p className="quiet loading">Loading…</p>}>
+    <Suspense fallback={<Loading />}>
       <div className="charts">
         <Chart
           title="Ended tasks a minute"

@@ -14,6 +14,7 @@ import { ActivityChart } from './activity-chart.tsx';
 import { AttentionList } from './attention-list.tsx';
 import { FailingTable } from './failing-table.tsx';
 import { WaitingTable } from './waiting-table.tsx';
+import { Loading } from '../ui/loading.tsx';
 
 const RUNS_SHOWN = 8;
 
@@ -23,7 +24,7 @@ export function HomePage() {
   return (
     <Page title="Home">
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
-      {home === undefined && error === null && <p className="quiet loading">Loading…</p>}
+      {home === undefined && error === null && <Loading />}
       {home !== undefined && <HomeContent home={home} />}
     </Page>
   );

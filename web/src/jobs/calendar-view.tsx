@@ -14,6 +14,7 @@ import type { State } from '../ui/state.ts';
 import { boxesOf, dayOf, daysLater, endOf, startOf, textOfDay } from './calendar-days.ts';
 import type { CalendarBox, CalendarLine, Span } from './calendar-days.ts';
 import { lookOf } from './run-state.tsx';
+import { Loading } from '../ui/loading.tsx';
 
 /** It covers all jobs, and little of it changes. */
 const REFRESH_MS = 5000;
@@ -55,7 +56,7 @@ export function CalendarView() {
         <strong>{titleOf(span, start, end)}</strong>
       </FilterBar>
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
-      {data === undefined && error === null && <p className="quiet loading">Loading…</p>}
+      {data === undefined && error === null && <Loading />}
       {data !== undefined && data.leftOut > 0 && (
         <p className="banner" role="status">
           {data.leftOut.toLocaleString()} later entries are left out: the calendar shows the first 2,000 of a range.

@@ -8,6 +8,7 @@ import { queryClient } from '../data/query-client.ts';
 import { Lead, TaskTabs } from '../task/task-page.tsx';
 import { TaskActions } from '../task/task-actions.tsx';
 import { Trouble } from '../ui/problem.tsx';
+import { Loading } from '../ui/loading.tsx';
 
 interface TaskPanelProps {
   id: string;
@@ -48,7 +49,7 @@ export function TaskPanel({ id, name, stamp, children }: TaskPanelProps) {
       )}
       {children}
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
-      {shown === undefined && error === null && <p className="quiet">Loading…</p>}
+      {shown === undefined && error === null && <Loading />}
       {shown !== undefined && <TaskTabs key={id} task={shown} />}
     </>
   );

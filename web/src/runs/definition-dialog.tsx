@@ -9,6 +9,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { downloadText } from '../ui/download.ts';
 import { Json } from '../ui/json.tsx';
 import { ProblemBox } from '../ui/problem.tsx';
+import { Loading } from '../ui/loading.tsx';
 
 /** The body with which an equal run can be submitted. */
 export function bodyOf(definition: RunDefinition): unknown {
@@ -22,7 +23,7 @@ export function DefinitionDialog({ run, onClose }: { run: Run; onClose: () => vo
   return (
     <Dialog open onOpenChange={(open) => !open && onClose()} title={`Definition of ${run.title}`} size="wide">
       {error !== null && <ProblemBox error={error} />}
-      {data === undefined && error === null && <p className="quiet">Loading…</p>}
+      {data === undefined && error === null && <Loading />}
       {data !== undefined && (
         <>
           <LeftOut definition={data} />

@@ -8,6 +8,7 @@ import { StateGlyph } from '../ui/glyphs.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Trouble } from '../ui/problem.tsx';
 import { STATE, stateOf } from '../ui/state.ts';
+import { Loading } from '../ui/loading.tsx';
 
 /** The runs of one name side by side: a row for each task, a column for each run, and how long they took. */
 export function GridPage() {
@@ -23,7 +24,7 @@ export function GridPage() {
       ]}
     >
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
-      {data === undefined && error === null && <p className="quiet loading">Loading…</p>}
+      {data === undefined && error === null && <Loading />}
       {data !== undefined &&
         (data.runs.length === 0 ? <Empty title={`No runs named ${name}`} /> : <Grid grid={data} />)}
     </Page>

@@ -11,6 +11,7 @@ import { WorkflowView } from '../workflows/workflow-view.tsx';
 import { RunHead } from './run-head.tsx';
 import { RunTasks } from './run-tasks.tsx';
 import { TimelineView } from './timeline-view.tsx';
+import { Loading } from '../ui/loading.tsx';
 
 /** One run: its graph or tree, its timeline, its tasks. */
 export function RunPage() {
@@ -25,7 +26,7 @@ function RunView({ id }: { id: string }) {
     const isUnknown = error instanceof ApiError && (error.status === 404 || error.status === 400);
     return (
       <Page title={isUnknown ? 'No such run' : 'Run'} crumbs={[{ label: 'Runs', href: '/runs' }]}>
-        {error === null && <p className="quiet loading">Loading…</p>}
+        {error === null && <Loading />}
         {isUnknown && (
           <>
             <p>

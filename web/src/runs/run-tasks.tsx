@@ -23,9 +23,21 @@ const COLUMNS: readonly Column<BasicTask>[] = [
   },
   { header: 'Kind', cell: ({ kind }) => kind },
   { header: 'Created', optional: true, cell: ({ created_at }) => <Ago at={created_at} /> },
-  { header: 'Started', cell: ({ started_at }) => <Ago at={started_at} /> },
-  { header: 'Ran', number: true, cell: ({ started_at, ended_at }) => <Took from={started_at} to={ended_at} /> },
+  {
+    header: 'Started',
+    cell: ({ started_at, ended_at }) => <Ago at={started_at} absent={unstarted(ended_at)} />,
+  },
+  {
+    header: 'Ran',
+    number: true,
+    cell: ({ started_at, ended_at }) => <Took from={started_at} to={ended_at} absent={unstarted(ended_at)} />,
+  },
 ];
+
+/** What stands for the times of a task that has not started. */
+function unstarted(endedAt: string | null): string {
+  return endedAt === null ? 'not yet' : 'never';
+}
 
 const STATUSES: Readonly<Record<string, string>> = {
   '': 'Any state',

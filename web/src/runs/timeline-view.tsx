@@ -10,6 +10,7 @@ import { StateGlyph } from '../ui/glyphs.tsx';
 import { Trouble } from '../ui/problem.tsx';
 import { STATE, partsOf, stateOf, stateOfOutcome } from '../ui/state.ts';
 import type { State, Tally } from '../ui/state.ts';
+import { Loading } from '../ui/loading.tsx';
 
 const ROW_HEIGHT_PX = 26;
 const TICKS = 5;
@@ -22,7 +23,7 @@ export function TimelineView({ run: { id, ended_at } }: { run: Run }) {
   return (
     <div className="view">
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
-      {data === undefined && error === null && <p className="quiet loading">Loading…</p>}
+      {data === undefined && error === null && <Loading />}
       {data !== undefined && (data.rows.length === 0 ? <Empty title="It has no tasks" /> : <Chart timeline={data} />)}
     </div>
   );

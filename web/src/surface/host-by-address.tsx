@@ -5,6 +5,7 @@ import { useLive } from '../data/live.ts';
 import { LinkButton } from '../ui/button.tsx';
 import { Page } from '../ui/page.tsx';
 import { Trouble } from '../ui/problem.tsx';
+import { Loading } from '../ui/loading.tsx';
 
 /** Leads to the host with an address: what else was found on it does not know its id. */
 export function HostByAddress() {
@@ -19,7 +20,7 @@ export function HostByAddress() {
   if (host !== undefined) return <Redirect to={`/surface/${host.id}`} replace />;
   return (
     <Page title={ip} crumbs={[{ label: 'Surface', href: '/surface' }]}>
-      {data === undefined && error === null && <p className="quiet loading">Loading…</p>}
+      {data === undefined && error === null && <Loading />}
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
       {data !== undefined && (
         <>

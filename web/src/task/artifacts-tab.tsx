@@ -12,6 +12,7 @@ import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { notifyError } from '../ui/toast.tsx';
 import { formatBytes } from '../ui/bytes.ts';
+import { Loading } from '../ui/loading.tsx';
 
 /** The files that the task stored. */
 export function ArtifactsTab({ task }: { task: Task }) {
@@ -19,7 +20,7 @@ export function ArtifactsTab({ task }: { task: Task }) {
   const can = useCan();
   const { data, error, dataUpdatedAt } = useLive(['artifacts', id, status], (signal) => tasks.artifacts(id, signal));
   if (error !== null) return <Trouble error={error} updatedAtMs={dataUpdatedAt} />;
-  if (data === undefined) return <p className="quiet">Loading…</p>;
+  if (data === undefined) return <Loading />;
   if (data.length === 0) {
     return (
       <Empty title="It stored no files">

@@ -5,6 +5,7 @@ import { Empty } from '../ui/empty.tsx';
 import { Json } from '../ui/json.tsx';
 import { Section } from '../ui/page.tsx';
 import { Trouble } from '../ui/problem.tsx';
+import { Loading } from '../ui/loading.tsx';
 
 /** What the task returned. */
 export function ResultTab({ task }: { task: Task }) {
@@ -13,7 +14,7 @@ export function ResultTab({ task }: { task: Task }) {
     tasks.result(id, signal),
   );
   if (error !== null) return <Trouble error={error} updatedAtMs={dataUpdatedAt} />;
-  if (isPending) return <p className="quiet">Loading…</p>;
+  if (isPending) return <Loading />;
   if (data === null) {
     return <Empty title={task.ended_at === null ? 'It has not ended yet' : 'It returned nothing'} />;
   }

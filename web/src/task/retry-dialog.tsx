@@ -11,6 +11,7 @@ import { FormDialog } from '../ui/dialog.tsx';
 import { CheckField } from '../ui/form.tsx';
 import { JsonEditor } from '../ui/json-editor.tsx';
 import { notify } from '../ui/toast.tsx';
+import { Loading } from '../ui/loading.tsx';
 
 export type RetryWay = 'input' | 'after';
 
@@ -69,7 +70,7 @@ export function RetryDialog({ task, way, mayChangeInput, onClose }: RetryDialogP
 /** What a retry from here runs again. */
 function After({ id }: { id: string }) {
   const { data } = useLive(['explain', id, 'after'], (signal) => tasks.explain(id, signal), { every: false });
-  if (data === undefined) return <p className="quiet">Loading…</p>;
+  if (data === undefined) return <Loading />;
   const { total, total_capped, tasks: first } = data.dependents;
   if (total === 0) return <p className="quiet">Nothing comes after it: only this task runs again.</p>;
   return (

@@ -21,6 +21,7 @@ import { SummaryTab } from './summary-tab.tsx';
 import { TaskActions } from './task-actions.tsx';
 import { useRunOf } from './use-run-of.ts';
 import { WebhooksTab } from './webhooks-tab.tsx';
+import { Loading } from '../ui/loading.tsx';
 
 type TabName = 'summary' | 'attempts' | 'logs' | 'input' | 'result' | 'artifacts' | 'webhooks';
 
@@ -44,13 +45,7 @@ export function TaskPage() {
   }
   if (task === undefined) {
     return (
-      <Page title="Task">
-        {error === null ? (
-          <p className="quiet loading">Loading…</p>
-        ) : (
-          <Trouble error={error} updatedAtMs={dataUpdatedAt} />
-        )}
-      </Page>
+      <Page title="Task">{error === null ? <Loading /> : <Trouble error={error} updatedAtMs={dataUpdatedAt} />}</Page>
     );
   }
   return (

@@ -13,6 +13,7 @@ import { Table } from '../ui/table.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { notify, notifyError } from '../ui/toast.tsx';
+import { Loading } from '../ui/loading.tsx';
 
 /** Calls that the task caused, and the actions that define them. */
 export function WebhooksTab({ task }: { task: Task }) {
@@ -20,7 +21,7 @@ export function WebhooksTab({ task }: { task: Task }) {
   const can = useCan();
   const { data, error, dataUpdatedAt } = useLive(['webhooks', id], (signal) => webhooksOfTask(id, signal));
   if (error !== null) return <Trouble error={error} updatedAtMs={dataUpdatedAt} />;
-  if (data === undefined) return <p className="quiet">Loading…</p>;
+  if (data === undefined) return <Loading />;
   return (
     <>
       {data.length === 0 ? (

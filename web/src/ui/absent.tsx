@@ -4,6 +4,7 @@ import { LinkButton } from './button.tsx';
 import { Page } from './page.tsx';
 import type { Crumb } from './page.tsx';
 import { Trouble } from './problem.tsx';
+import { Loading } from './loading.tsx';
 
 interface AbsentProps {
   /** What the page is about: `job`. */
@@ -22,7 +23,7 @@ export function Absent({ noun, id, list, error, updatedAtMs, children }: AbsentP
   const isUnknown = error instanceof ApiError && (error.status === 404 || error.status === 400);
   return (
     <Page title={isUnknown ? `No such ${noun}` : list.label} crumbs={[list]}>
-      {error === null && <p className="quiet loading">Loading…</p>}
+      {error === null && <Loading />}
       {isUnknown && (
         <>
           <p>

@@ -3,6 +3,7 @@ import type { LiveList } from '../data/live.ts';
 import { Trouble } from './problem.tsx';
 import { Table } from './table.tsx';
 import type { Column, Selection } from './table.tsx';
+import { Loading } from './loading.tsx';
 
 interface ListViewProps<Row> {
   label: string;
@@ -22,7 +23,7 @@ export function ListView<Row>({ list, empty, ...table }: ListViewProps<Row>) {
   return (
     <>
       {error !== null && error !== undefined && <Trouble error={error} updatedAtMs={updatedAtMs} />}
-      {rows === null && (error === null || error === undefined) && <p className="quiet loading">Loading…</p>}
+      {rows === null && (error === null || error === undefined) && <Loading />}
       {rows !== null && rows.length > 0 && <Table {...table} rows={rows} more={list} />}
       {rows?.length === 0 && !list.hasMore && empty}
       {rows?.length === 0 && list.hasMore && <Table {...table} rows={rows} more={list} />}

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { Trouble } from './problem.tsx';
 import { Table } from './table.tsx';
 import type { Column } from './table.tsx';
+import { Loading } from './loading.tsx';
 
 interface LiveTableProps<Row> {
   label: string;
@@ -20,7 +21,7 @@ export function LiveTable<Row>({ answer, empty, ...table }: LiveTableProps<Row>)
   return (
     <>
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
-      {data === undefined && error === null && <p className="quiet loading">Loading…</p>}
+      {data === undefined && error === null && <Loading />}
       {data !== undefined && (data.length === 0 ? empty : <Table {...table} rows={data} />)}
     </>
   );

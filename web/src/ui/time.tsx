@@ -15,10 +15,10 @@ export function Ago({ at, absent = '–' }: { at: WireTime; absent?: string }) {
 }
 
 /** How long something took, or takes so far. */
-export function Took({ from, to }: { from: WireTime; to: WireTime }) {
+export function Took({ from, to, absent = '–' }: { from: WireTime; to: WireTime; absent?: string }) {
   const now = useSharedNow();
   const start = parseTime(from);
-  if (start === null) return <span className="quiet">–</span>;
+  if (start === null) return <span className="quiet">{absent}</span>;
   return <span title={`since ${formatMoment(start)}`}>{formatDuration((parseTime(to) ?? now) - start)}</span>;
 }
 

@@ -7,7 +7,8 @@ const DEPENDENTS_SHOWN = 20;
 
 /**
  * Walks of one task through the tables that hold its run, the nearest tasks first. Each ends once enough are found: the
- * rows of a recursive union arrive as they are made.
+ * rows of a recursive union arrive as they are made. `offset 0` keeps the planner, which cannot know how far a walk
+ * goes, from reading whole tables.
  *
  * @param prefix of those tables: `archive_` for an archived run
  */
@@ -15,30 +16,41 @@ const walks = (prefix: string): string => `
   reached as (
     select e.child_id as id from ${prefix}edge e where e.parent_id = $1
     union
-    select e.child_id from reached r join ${prefix}edge e on e.parent_id = r.id
+    select e.child_id from reached r
+    cross join lateral (select e.child_id from ${prefix}edge e where e.parent_id = r.id offset 0) e
   ), above as (
     select t.container_id as id, t.position as after from ${prefix}task t where t.id = $1 and t.container_id is not null
     union all
-    select c.parent_id, c.position from above a join ${prefix}container c on c.id = a.id where c.parent_id is not null
+    select c.parent_id, c.position from above a
+    cross join lateral (select c.parent_id, c.position from ${prefix}container c
+      where c.id = a.id and c.parent_id is not null offset 0) c
   ), turn as (
-    select a.id, a.after from above a join ${prefix}container c on c.id = a.id and c.mode = :sequential
+    select a.id, a.after from above a
+    cross join lateral (select 1 from ${prefix}container c where c.id = a.id and c.mode = :sequential offset 0) c
   ), later as (
-    select k.id from turn u join ${prefix}container k on k.parent_id = u.id and k.position > u.after
+    select k.id from turn u
+    cross join lateral (select k.id from ${prefix}container k
+      where k.parent_id = u.id and k.position > u.after offset 0) k
     union all
-    select k.id from later l join ${prefix}container k on k.parent_id = l.id
+    select k.id from later l
+    cross join lateral (select k.id from ${prefix}container k where k.parent_id = l.id offset 0) k
   ), found as materialized (
     select x.id, row_number() over () as nth from (
       select id from reached
       union all
-      select t.id from turn u join ${prefix}task t on t.container_id = u.id and t.position > u.after
+      select t.id from turn u
+      cross join lateral (select t.id from ${prefix}task t
+        where t.container_id = u.id and t.position > u.after offset 0) t
       union all
-      select t.id from later l join ${prefix}task t on t.container_id = l.id) x
+      select t.id from later l
+      cross join lateral (select t.id from ${prefix}task t where t.container_id = l.id offset 0) t) x
     limit ${DEPENDENTS_COUNTED + 1}
   )
   select t.id, t.name, t.state,
     count(*) over () as total,
     count(*) filter (where t.state < :terminal or t.cause is not null) over () as held_up
-  from found f join ${prefix}task t on t.id = f.id
+  from found f
+  cross join lateral (select t.id, t.name, t.state, t.cause from ${prefix}task t where t.id = f.id offset 0) t
   order by f.nth limit ${DEPENDENTS_SHOWN}`;
 
 const FIND: Statement = { name: 'explain.dependents', text: withCodes(`with recursive ${walks('')}`) };

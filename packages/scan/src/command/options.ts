@@ -39,6 +39,14 @@ const INPUT_OPTIONS = {
   staged: toggle('--staged', 'Changes staged for the next commit in this repository, or in the named ones'),
   revisions: repeated('--revisions <range>', 'Limit the history to revisions, such as main..HEAD; may be repeated'),
   since: optionalText('--since <date>', 'Limit the history to commits after a date in a format of git'),
+  unreachable: toggle(
+    '--unreachable',
+    'Add to the history what no branch or tag leads to: abandoned commits, reflogs, staged files',
+  ),
+  diff: optionalText(
+    '--diff <file>',
+    'Lines that a diff adds, such as of git diff or git log -p; - reads standard input',
+  ),
   filesFrom: optionalText('--files-from <file>', 'Files named in a list, one per line; - reads standard input'),
   nullSeparated: toggle('-0, --null', 'Names in that list end with NUL instead of a newline'),
   followLinks: toggle('--follow-links', 'Follow symbolic links'),

@@ -16,7 +16,8 @@ import { optionsOf, type ScanRequest } from './options.ts';
 import { ScanOutcomes } from './outcome.ts';
 import { openOutput, Reports, type ReportTerminal } from './reports.ts';
 import { rulesOf } from './rules.ts';
-import { sourcesOf } from './sources.ts';
+import { sourcesOf, STDIN } from './sources.ts';
+import { SpooledInput } from './spooled-input.ts';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
 
 /** Exit codes of `heddle scan`: errors take precedence over findings, findings over skipped input. */
@@ -63,6 +64,16 @@ export async function runScan(request: ScanRequest, terminal: ScanTerminal): Pro
 }
 
 async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
+  const spool = request.diff === STDIN ? new SpooledInput() : null;
+  try {
+    await spool?.fill(interrupted);
+    return await scanSources(spool === null ? request : { ...request, diff: spool.path }, terminal, interrupted);
+  } finally {
+    spool?.remove();
+  }
+}
+
+async function scanSources(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
   const notice = request.quiet ? (): void => undefined : terminal.notice;
   const { specs: sources, directories } = sourcesOf(request);
   const rules = rulesOf(request.rules, directories, notice);

@@ -11,7 +11,8 @@ export interface ScanSources {
   directories: readonly string[];
 }
 
-const STDIN = '-';
+/** The name of standard input on the command line. */
+export const STDIN = '-';
 const BUCKET = /^[a-z0-9][a-z0-9._-]{1,253}[a-z0-9]$/i;
 
 /** Reads a list, or all of standard input. */
@@ -22,7 +23,7 @@ export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole):
   refuseContradictions(request);
   if (request.staged) return stagedSources(request.paths.length === 0 ? ['.'] : request.paths);
   const named = [...new Set(request.paths)];
-  const nothing = named.length === 0 && request.git.length === 0 && request.filesFrom === null;
+  const nothing = named.length === 0 && request.git.length === 0 && request.filesFrom === null && request.diff === null;
   const specs: SourceSpec[] = [];
   const directories: string[] = [];
   for (const path of nothing ? ['.'] : named) {
@@ -34,6 +35,7 @@ export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole):
     specs.push(gitSource(repository, request));
     directories.push(repository);
   }
+  if (request.diff !== null) specs.push(diffSource(request.diff));
   if (request.filesFrom !== null) specs.push(listSource(request.filesFrom, request.nullSeparated, readList));
   return { specs, directories };
 }
@@ -51,16 +53,23 @@ function stagedSources(repositories: readonly string[]): ScanSources {
 }
 
 function refuseContradictions(request: ScanRequest): void {
-  const { paths, git, revisions, since, filesFrom, nullSeparated, staged } = request;
-  const { s3Endpoint, s3Region, s3PathStyle } = request;
-  if (staged && (git.length > 0 || filesFrom !== null)) {
-    throw refused(`--staged and ${git.length > 0 ? '--git' : '--files-from'} contradict each other; use one of them`);
+  const { paths, git, revisions, since, unreachable, filesFrom, nullSeparated, staged } = request;
+  const { diff, s3Endpoint, s3Region, s3PathStyle } = request;
+  const other = git.length > 0 ? '--git' : filesFrom !== null ? '--files-from' : diff === null ? null : '--diff';
+  if (staged && other !== null) {
+    throw refused(`--staged and ${other} contradict each other; use one of them`);
   }
-  if (filesFrom === STDIN && paths.includes(STDIN)) {
-    throw refused('--files-from - and the path - both read standard input; name a file for one of them');
+  const readers = [
+    ...(diff === STDIN ? ['--diff -'] : []),
+    ...(filesFrom === STDIN ? ['--files-from -'] : []),
+    ...(paths.includes(STDIN) ? ['the path -'] : []),
+  ];
+  if (readers.length > 1) {
+    throw refused(`${readers[0]!} and ${readers[1]!} both read standard input; name a file for one of them`);
   }
   if (git.length === 0 && revisions.length > 0) throw refused('--revisions needs --git REPOSITORY');
   if (git.length === 0 && since !== null) throw refused('--since needs --git REPOSITORY');
+  if (git.length === 0 && unreachable) throw refused('--unreachable needs --git REPOSITORY');
   if (filesFrom === null && nullSeparated) throw refused('-0 needs --files-from FILE');
   const s3Flag = s3Endpoint !== null ? '--s3-endpoint' : s3Region !== null ? '--s3-region' : null;
   const given = s3Flag ?? (s3PathStyle ? '--s3-path-style' : null);
@@ -106,7 +115,7 @@ function s3Source(path: string, { s3Endpoint, s3Region, s3PathStyle }: ScanReque
   };
 }
 
-function gitSource(repository: string, { revisions, since }: ScanRequest): SourceSpec {
+function gitSource(repository: string, { revisions, since, unreachable }: ScanRequest): SourceSpec {
   if (!statusOf(repository, `--git ${repository}`).isDirectory()) {
     throw refused(`--git ${repository}: is not a directory; name a repository`);
   }
@@ -117,7 +126,15 @@ function gitSource(repository: string, { revisions, since }: ScanRequest): Sourc
     repository,
     ...(revisions.length === 0 ? {} : { revisions }),
     ...(since === null ? {} : { since }),
+    ...(unreachable ? { unreachable } : {}),
   };
+}
+
+function diffSource(file: string): SourceSpec {
+  if (statusOf(file, `--diff ${file}`).isDirectory()) {
+    throw refused(`--diff ${file}: is a directory; name a diff, or scan the directory as a path`);
+  }
+  return { type: 'diff', name: file, file };
 }
 
 /** An empty list is valid: there is nothing to scan, as after `git diff --name-only` without changes. */

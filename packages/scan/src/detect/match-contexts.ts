@@ -6,7 +6,7 @@ import { LINE_CONTEXT } from './plan.ts';
 import type { Detection } from './port.ts';
 
 /** Only the first detections of an object have a context, so that its memory is bounded. */
-export const CONTEXTS_PER_OBJECT_MAX = 1000;
+const CONTEXTS_PER_OBJECT_MAX = 1000;
 
 /** Shorter secrets are masked only where they were found: anything else would contain them by chance. */
 const REPEATED_SECRET_MIN = 4;
@@ -53,10 +53,11 @@ export class MatchContexts {
   /** Adds a match of any rule, which may turn out to be allowed. */
   addSecret({ start, end, match, secret }: Candidate, isEncoded: boolean): void {
     if (this.#given >= CONTEXTS_PER_OBJECT_MAX) return;
-    const at = isEncoded ? -1 : match.indexOf(secret);
     const shown = redactSecret(decodeUtf8(secret));
-    const found = at === -1 ? { start, end } : { start: start + at, end: start + at + secret.length };
-    this.#secrets.push({ ...found, secret, shown });
+    const places = isEncoded ? [] : placesOf(secret, match);
+    // Encoded text is masked as a whole.
+    if (places.length === 0) this.#secrets.push({ start, end, secret, shown });
+    for (const at of places) this.#secrets.push({ start: start + at, end: start + at + secret.length, secret, shown });
   }
 
   addDetection(detection: Detection, { start, end }: Candidate, around: SurroundingText): void {
@@ -100,11 +101,17 @@ export class MatchContexts {
     }));
     for (const [secret, { shown }] of new Map(near.map((each) => [each.secret, each]))) {
       if (secret.length < REPEATED_SECRET_MIN) continue;
-      for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + secret.length))
-        masks.push({ start: at, end: at + secret.length, shown });
+      for (const at of placesOf(secret, text)) masks.push({ start: at, end: at + secret.length, shown });
     }
     return withTokens(text, merged(masks));
   }
+}
+
+/** Returns where a secret begins in a text, each time that it occurs. */
+function placesOf(secret: string, text: string): number[] {
+  const places: number[] = [];
+  for (let at = text.indexOf(secret); at !== -1; at = text.indexOf(secret, at + secret.length)) places.push(at);
+  return places;
 }
 
 /** Adds what looks like a secret between the known ones. */

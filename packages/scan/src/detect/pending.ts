@@ -136,6 +136,7 @@ function isReported(
   if (rule.rule.skip_report) return false;
   const isBetter = (other: Entry): boolean => !other.rule.generic && isSameSecret(detection, other.detection);
   if (rule.generic && cluster.some(isBetter)) return false;
+  if (rule.rule.by_name && cluster.some((other) => goesFirst(other, rule) && isBetter(other))) return false;
   const isPreferred = (other: Entry): boolean => other.rule.rule.judged && isSurer(other, { rule, detection });
   if (rule.rule.judged && cluster.some((other) => isPreferred(other) && isSameSecret(detection, other.detection)))
     return false;
@@ -149,6 +150,11 @@ function isSurer(one: Entry, other: Entry): boolean {
   if (one.rule === other.rule) return false;
   const lead = CONFIDENCES.indexOf(one.detection.confidence) - CONFIDENCES.indexOf(other.detection.confidence);
   return lead > 0 || (lead === 0 && one.rule.rule.id < other.rule.rule.id);
+}
+
+/** Of rules that go by names, the one with the first id reports a secret. */
+function goesFirst({ rule: other }: Entry, rule: CompiledRule): boolean {
+  return other !== rule && (!other.rule.by_name || other.rule.id < rule.rule.id);
 }
 
 /** Returns whether matches overlap and one secret contains the other. */

@@ -20,6 +20,8 @@ export function openOpener(spec: SourceSpec): ObjectOpener | Promise<ObjectOpene
     case 'git':
     case 'staged':
       return import('./git/blob-opener.ts').then(({ BlobOpener }) => BlobOpener.open(spec));
+    case 'diff':
+      return import('./diff/diff-opener.ts').then(({ DiffOpener }) => new DiffOpener(spec));
     case 's3':
       return import('./s3/object-opener.ts').then(({ S3Opener }) => S3Opener.open(spec));
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { withChecksum } from '@heddle/test-support/scan/with-checksum';
 import fc from 'fast-check';
 import type { Detection } from '../../src/detect/port.ts';
 import { detectorOf, scanObject } from '../support/detect/fixture.ts';
@@ -161,7 +162,7 @@ test('the built-in rules find the same in the detector’s own memory and outsid
   const line = (at: number) => `const name${at} = require('./module-${at}');\n`;
   const secrets = [
     `aws_access_key_id = ${['AKIA', 'Q3EGRWKJ7P2MZXVN'].join('')}\n`,
-    `token: ghp_${'x9Kq2mZ7'.repeat(5).slice(0, 36)}\n`,
+    `token: ${withChecksum('crc32-base62', `ghp_${'x9Kq2mZ7'.repeat(5).slice(0, 36)}`)}\n`,
     `-----BEGIN RSA PRIVATE KEY-----\n${'MIIEpAIBAAKCAQEA7bq3xY\n'.repeat(60)}-----END RSA PRIVATE KEY-----\n`,
   ];
   const text = Array.from({ length: 9000 }, (_, at) => line(at) + (at % 300 === 7 ? secrets[at % 3]! : '')).join('');

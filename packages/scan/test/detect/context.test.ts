@@ -74,6 +74,11 @@ test('a context masks what any rule matched in it, allowed and unreported secret
   ]);
 });
 
+test('a short secret is masked wherever its match has it, and nowhere else', () => {
+  const short = detectorOf(`[[rules]]\nid = "pin"\nregex = '''pin pin (\\w{3})'''\nkeywords = ["pin"]\n`);
+  assert.deepEqual(contextsOf('a pin\npin pin pin\n', short), [['1 a pin', '2 [*** *** ***]']]);
+});
+
 test('a context masks what looks like a secret, and shows paths and names', () => {
   const text = [
     'import { Client2 } from "../services/registry/client2.ts";',

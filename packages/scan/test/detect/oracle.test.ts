@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { loadRules } from '../../src/detect/rules/load-rules.ts';
 import { parseRegex } from '../../src/detect/regex/parse.ts';
 import { toJavaScript } from '../../src/detect/regex/translate.ts';
+import { checkedText } from '../support/detect/rules/checked-text.ts';
 import { expandCase, readCases } from '../support/detect/rules/case-text.ts';
 import { detectorOf, scanObject } from '../support/detect/fixture.ts';
 
@@ -80,14 +81,16 @@ test('finds secrets of every built-in rule anywhere in a file, with or without c
   const rules = loadRules({ rules: [] }).rules;
   const builtin = detectorOf(undefined, { decodeDepth: 0 });
   const missed: string[] = [];
-  for (const { id, regex, path } of rules) {
+  for (const rule of rules) {
+    const { id, regex, path } = rule;
     const positive = cases.get(id)?.positive[0];
     if (positive === undefined || regex === undefined || path !== undefined) continue;
-    const { text, path: at } = expandCase(positive, id);
-    const alone = scanObject(builtin, text, { path: at }).filter(({ rule_id }) => rule_id === id);
+    const expanded = expandCase(positive, id);
+    const { path: at } = expanded;
+    const text = checkedText(rule, expanded.text);
+    const alone = scanObject(builtin, text, { path: at });
     const filler = `${'let counter = 0; // nothing here\n'.repeat(90)}\n`;
-    const within = scanObject(builtin, `${filler}${text}\n${filler}`, { path: at, chunkBytes: 1777 });
-    const there = within.filter(({ rule_id }) => rule_id === id);
+    const there = scanObject(builtin, `${filler}${text}\n${filler}`, { path: at, chunkBytes: 1777 });
     if (alone.length === 0 || there.length !== alone.length)
       missed.push(`${id}: ${alone.length} alone, ${there.length} within`);
   }

@@ -11,46 +11,8 @@ import { openOpener } from '../../src/source/open-opener.ts';
 import { openSource } from '../../src/source/open-source.ts';
 import { ObjectFault } from '../../src/source/port.ts';
 import { conforms, listAll, readAll, readAndClose } from '../support/source/conformance.ts';
-import { makeTree, temporaryDirectory, type Tree } from '../support/source/tree.ts';
-
-const root = temporaryDirectory();
-let clock = 1_700_000_000;
-
-/** Runs git with a neutral identity and a fixed time. */
-function git(repository: string, ...args: string[]): string {
-  clock += 60;
-  const identity = { NAME: 'Ada', EMAIL: 'ada@example.org', DATE: `${clock} +0000` };
-  const pairs = Object.entries(identity);
-  const env = {
-    PATH: process.env['PATH'],
-    HOME: root,
-    GIT_CONFIG_NOSYSTEM: '1',
-    ...Object.fromEntries(
-      pairs.flatMap(([key, value]) => [
-        [`GIT_AUTHOR_${key}`, value],
-        [`GIT_COMMITTER_${key}`, value],
-      ]),
-    ),
-  };
-  return execFileSync('git', ['-C', repository, ...args], { env, encoding: 'utf8', stdio: 'pipe' }).trim();
-}
-
-let repositories = 0;
-
-function newRepository(...options: string[]): string {
-  repositories += 1;
-  const path = join(root, `repository${repositories}`);
-  mkdirSync(path);
-  git(path, 'init', '-q', '-b', 'main', ...options);
-  return path;
-}
-
-function commit(repository: string, message: string, tree: Tree): string {
-  makeTree(repository, tree);
-  git(repository, 'add', '-A');
-  git(repository, 'commit', '-q', '--allow-empty', '-m', message);
-  return git(repository, 'rev-parse', 'HEAD');
-}
+import { commit, git, newRepository, root } from '../support/source/repository.ts';
+import { makeTree } from '../support/source/tree.ts';
 
 type GitOptions = Omit<Extract<SourceSpec, { type: 'git' }>, 'type' | 'repository'>;
 

@@ -140,7 +140,8 @@ export async function openView(page: Page, url: string, { path, arrange }: View)
   await page.goto(`${url}${path}`);
   await page.locator('main h1, main .run-head, main h2').first().waitFor();
   const loading = page.locator('.loading');
-  await eventually(async () => (await loading.count()) === 0, `${path} has loaded`, 60_000);
+  const loaded = () => eventually(async () => (await loading.count()) === 0, `${path} has loaded`, 60_000);
+  await loaded();
   if ((await page.locator('canvas').count()) > 0)
     await eventually(
       () => page.evaluate<boolean>('window.__heddle === undefined || window.__heddle.ready'),
@@ -148,4 +149,5 @@ export async function openView(page: Page, url: string, { path, arrange }: View)
       60_000,
     );
   await arrange?.(page);
+  await loaded();
 }

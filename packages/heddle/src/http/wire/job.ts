@@ -141,7 +141,11 @@ export const JobRunDto = Type.Object(
     trigger: oneOf([...RUN_TRIGGERS]),
     scheduled_for: Timestamp('The occurrence; for a manual run, when it was requested'),
     state: RunState,
-    reason: nullable(Type.String({ description: 'Why it was skipped or could not start.' })),
+    reason: nullable(
+      Type.String({
+        description: 'Why it was skipped or could not start; of a failed run, its first failed task with its reason.',
+      }),
+    ),
     workflow_id: nullable(Uuid('The workflow that it started.')),
     started_at: nullable(Timestamp('When it was started')),
     completed_at: nullable(Timestamp('When its workflow ended')),

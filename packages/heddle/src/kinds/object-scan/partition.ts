@@ -58,6 +58,7 @@ function partsOf(spec: SourceSpec, options: PartitionOptions, tasksMax: number):
       return partsOfList(spec, options, tasksMax);
     case 'git':
     case 'staged':
+    case 'diff':
     case 's3':
     case 'stdin':
       // A history is read as one; pages of a bucket have opaque tokens that cannot be compared.

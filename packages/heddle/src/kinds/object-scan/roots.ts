@@ -39,6 +39,9 @@ export class ScanRoots {
         case 'list':
           for (const path of source.paths) this.requirePath(path);
           break;
+        case 'diff':
+          this.requirePath(source.file);
+          break;
         case 's3':
           this.#requireBucket(source);
           break;

@@ -60,7 +60,7 @@ function readSlice(slice: Members | null): PathSlice | null {
 }
 
 function readGit(source: Members): SourceSpec {
-  source.refuseOthers(['type', 'repository', 'revisions', 'since']);
+  source.refuseOthers(['type', 'repository', 'revisions', 'since', 'unreachable']);
   source.requireAll('repository');
   const revisions = textsMember(source, 'revisions', { max: 1000, maxChars: 1000 });
   // A leading hyphen would make it an option of git.
@@ -69,11 +69,13 @@ function readGit(source: Members): SourceSpec {
   }
   const since = source.text('since', 100);
   if (since?.startsWith('-') === true) source.fault('since', 'must be a time');
+  const unreachable = source.boolean('unreachable');
   return {
     type: 'git',
     repository: source.text('repository', PATH_CHARACTERS_MAX) ?? '',
     ...(revisions === undefined ? {} : { revisions }),
     ...(since === null ? {} : { since }),
+    ...(unreachable === null ? {} : { unreachable }),
   };
 }
 

@@ -26,8 +26,9 @@ export interface ScanTaskResult {
 }
 
 const FINGERPRINT = /^[0-9a-f]{32}$/;
-/** More than any scan delivers. */
-const CONTEXT_CHARACTERS_MAX = 8192;
+/** More than any scan delivers, and less than the database accepts. */
+const CONTEXT_BYTES_MAX = 15 * 1024;
+const CONTEXT_LINES_MAX = 100;
 
 /**
  * Validates the result of such a task, from any worker.
@@ -77,15 +78,17 @@ function requireFinding(taskId: string, finding: Partial<ReportedFinding> | null
     throw new Error(`a finding of the task ${taskId} has a context that is not a list of lines with numbers`);
 }
 
-function isContext(context: ReportedFinding['context']): boolean {
-  const isLine = ({ number, text, mark }: Partial<ReportedFinding['context'][number]>): boolean =>
-    Number.isSafeInteger(number) &&
-    typeof text === 'string' &&
-    (mark === undefined || (Number.isSafeInteger(mark.start) && Number.isSafeInteger(mark.end)));
+function isContext(context: unknown): boolean {
+  const isLine = (line: Partial<ReportedFinding['context'][number]> | null): boolean => {
+    const { number, text, mark } = line ?? {};
+    const { start, end } = mark ?? { start: 0, end: 0 };
+    return [number, start, end].every(Number.isSafeInteger) && typeof text === 'string';
+  };
   return (
     Array.isArray(context) &&
-    JSON.stringify(context).length <= CONTEXT_CHARACTERS_MAX &&
-    context.every((line) => typeof line === 'object' && line !== null && isLine(line))
+    context.length <= CONTEXT_LINES_MAX &&
+    Buffer.byteLength(JSON.stringify(context)) <= CONTEXT_BYTES_MAX &&
+    (context as Parameters<typeof isLine>[0][]).every(isLine)
   );
 }
 

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 
 import { systemClock } from '@heddle/base/clock';
 import { createOverview } from '@heddle/core/engine/overview/overview';
+import { createRuns } from '@heddle/core/engine/runs/runs';
 import type { HomeDto } from 'heddle/internal/http/wire/home';
 import { newBench, type Bench } from '@heddle/test-support/engine/fixture';
 import { createTestServer, type TestServer } from '@heddle/test-support/http/server';
@@ -18,7 +19,8 @@ const run = (text: string, values: unknown[] = []) =>
 before(async () => {
   bench = await newBench();
   const { engine, database } = bench;
-  server = await createTestServer({ engine, database, overview: createOverview({ database, clock: systemClock }) });
+  const overview = createOverview({ database, clock: systemClock });
+  server = await createTestServer({ engine, database, runs: createRuns(database), overview });
   await fill();
 });
 
@@ -46,6 +48,11 @@ async function fill(): Promise<void> {
     select id, 'run ' || n, false, ${TASKS}, case when n % 3 = 0 then ${TASKS} else 0 end, now(),
       case when n % 3 <> 0 then now() end from runs`);
   for (let part = 0; part < PARTS; part += 1) await fillTasks(part);
+  // The first failed task of a run holds up the others.
+  await run(`insert into edge (parent_id, child_id, requires_success, crosses, relayed)
+    select f.id, t.id, false, false, false
+    from (select distinct on (workflow_id) workflow_id, task_id as id from failure order by 1, 2) f
+    join task t on t.workflow_id = f.workflow_id where t.id <> f.id`);
   await run(`insert into shape (kind_id, type, fields) values (1, 1, '{tenant}')`);
   await run(`insert into slot (id, shape_id, key, used)
     select 2 * n, (select max(id) from shape), jsonb_build_array(n), 1 from generate_series(1, ${SLOTS}) n`);
@@ -89,7 +96,7 @@ async function fillTasks(part: number): Promise<void> {
 async function rowsScanned(): Promise<number> {
   await Promise.all(Array.from({ length: 10 }, () => run('select 1 as n from pg_stat_force_next_flush()')));
   const [row] = await run(`select coalesce(sum(seq_tup_read), 0)::bigint as n from pg_stat_user_tables
-    where relname in ('task', 'workflow', 'failure', 'ready', 'blocked', 'delivery', 'task_attempt', 'queue_dead')`);
+    where relname in ('task', 'workflow', 'failure', 'ready', 'blocked', 'delivery', 'edge', 'task_attempt', 'queue_dead')`);
   return row!.n;
 }
 
@@ -105,6 +112,10 @@ async function medianMs(work: () => Promise<unknown>): Promise<number> {
 }
 
 test('no large table is read as a whole', async (t) => {
+  const [failed] = await bench.database.query<{ id: string }>({
+    name: 'scans failed',
+    text: 'select parent_id as id from edge limit 1',
+  });
   // The statistics of what filled the tables arrive late.
   let before = -1;
   await eventually(async () => {
@@ -115,6 +126,8 @@ test('no large table is read as a whole', async (t) => {
   const home = (await server.app.inject('/v1/home')).json<HomeDto>();
   const [group] = home.failing;
   const urls = [
+    `/v1/runs?fingerprint=${group!.fingerprint}`,
+    `/v1/tasks/${failed!.id}/explain`,
     '/v1/workers',
     '/v1/queues',
     '/v1/slots',
@@ -124,10 +137,16 @@ test('no large table is read as a whole', async (t) => {
   ];
   for (const url of urls) assert.equal((await server.app.inject(url)).statusCode, 200, url);
   assert.equal((await rowsScanned()) - before, 0);
-  t.diagnostic(
-    `Home of ${RUNS * TASKS} tasks: ${await medianMs(() => createOverview({ database: bench.database, clock: systemClock }).home())} ms; ` +
-      `"select 1": ${await medianMs(() => run('select 1 as n'))} ms`,
-  );
+  // Answers of Home are kept for a moment: a new overview computes one.
+  const overview = () => createOverview({ database: bench.database, clock: systemClock });
+  const times = [
+    `"select 1": ${await medianMs(() => run('select 1 as n'))} ms`,
+    `Home: ${await medianMs(() => overview().home())} ms`,
+  ];
+  for (const url of urls.slice(0, 2)) {
+    times.push(`${url}: ${await medianMs(() => server.app.inject(url))} ms`);
+  }
+  t.diagnostic(`${RUNS * TASKS} tasks; ${times.join('; ')}`);
 
   assert.deepEqual(home.now.failed_last_day, { n: 10_000, n_capped: true });
   assert.equal(home.failing.length, 10);

@@ -131,6 +131,12 @@ describe('the aggregator of scans', () => {
     assert.match(odd.reason!, /is not an ObjectScan result$/);
     const forged = await aggregate('nothing', scans(scanned([{ ...reported(1), fingerprint: "'; --" }])));
     assert.match(forged.reason!, /has no fingerprint, rule, path or count$/);
+    const endless = [{ number: 1, text: 'x'.repeat(20_000) }];
+    for (const context of [endless, [{ number: 'one', text: '' }], [null], 'text']) {
+      const finding = { ...reported(1), context } as unknown as ReportedFinding;
+      const { reason } = await aggregate('nothing', scans(scanned([finding])));
+      assert.match(reason!, /has a context that is not a list of lines with numbers$/);
+    }
     const { result } = await aggregate('nothing', scans(scanned(range(0, 2))));
     assert.deepEqual([(result as Record<string, Json>)['known'], (result as Record<string, Json>)['gone']], [2, 0]);
   });

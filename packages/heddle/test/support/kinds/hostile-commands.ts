@@ -51,6 +51,8 @@ interface HostileCommand extends Expected {
   /** Whether another command must end while it runs. */
   readonly meanwhile?: boolean;
   readonly requires?: readonly Requirement[];
+  /** It takes long: the tier in which it always runs. */
+  readonly costly?: Tier;
   readonly but?: Readonly<Partial<Record<Tier, Partial<Expected>>>>;
 }
 
@@ -91,12 +93,17 @@ export function runHostileCommands(tier: Tier): void {
 
     for (const command of CORPUS.commands) {
       test(command.name, async (t) => {
-        const missing = bench.missing ?? bench.missingFor(command.requires ?? []);
+        const missing = bench.missing ?? bench.missingFor(command.requires ?? []) ?? whyTooCostly(command, tier);
         if (missing === null) await bench.run(command);
         else t.skip(`NOT RUN in the tier ${tier}: ${missing}`);
       });
     }
   });
+}
+
+function whyTooCostly({ costly }: HostileCommand, tier: Tier): string | null {
+  if (costly === undefined || costly === tier || process.env['HEDDLE_TEST_LONG'] === '1') return null;
+  return `it takes long and runs in the tier ${costly}; HEDDLE_TEST_LONG=1 runs it in every tier`;
 }
 
 class Bench {

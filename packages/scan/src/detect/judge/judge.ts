@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { type Confidence, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import type { Candidate } from '../matches.ts';
+import { checksumHolds } from '../rules/checksum.ts';
 import type { KeyPath } from '../structure/key-path.ts';
 import { type Assignment, featuresOf } from './features.ts';
 import { Letters, type LetterTables } from './letters.ts';
@@ -53,7 +54,12 @@ function weights(): { letters: Letters; network: Network } {
 export function judge(candidate: Candidate, place: JudgedPlace): Verdict | null {
   const { rule } = candidate.rule;
   if (rule.judged) return judgeAssignment(candidate, place);
+  // It still keeps generic rules from reporting the same text.
+  if (!checksumHolds(rule, candidate.secret))
+    return { confidence: 'low', confidence_reason: 'the value has the form of the rule, but its checksum is wrong' };
   if (rule.confidence !== undefined) return { confidence: rule.confidence, confidence_reason: 'the rule sets it' };
+  if (rule.checksum !== undefined)
+    return { confidence: 'high', confidence_reason: 'the value has the form and the checksum of the rule' };
   const lower = candidate.secret.toLowerCase();
   const part = candidate.rule.generic ? undefined : rule.keywords.find((word) => lower.includes(word));
   if (part !== undefined)

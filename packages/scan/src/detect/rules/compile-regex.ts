@@ -25,11 +25,19 @@ export function parseRuleRegex(where: string, field: string, pattern: string): P
   return named(where, field, pattern, () => parseRegex(pattern));
 }
 
+/** Many rules have the same exceptions. */
+const shortPlans = new Map<string, RegexPlan>();
+const SHORT_PLANS_MAX = 1000;
+
 /** Plans a pattern for paths, secrets, matches or lines. */
 export function planShortRegex(where: string, field: string, pattern: string): RegexPlan {
-  return named(where, field, pattern, () =>
+  const known = shortPlans.get(pattern);
+  if (known !== undefined) return known;
+  const plan = named(where, field, pattern, () =>
     planRegex(pattern, parseRegex(pattern), SHORT_TEXT_BYTES, SHORT_TEXT_BYTES),
   );
+  if (shortPlans.size < SHORT_PLANS_MAX) shortPlans.set(pattern, plan);
+  return plan;
 }
 
 /** Runs `plan` and adds rule and field to its error. */

@@ -36,10 +36,12 @@ class Merge {
   readonly #allowlists: RuleSet['allowlists'][number][] = [];
   readonly #targeted: (RuleFile['targeted'][number] & { name: string })[] = [];
   readonly #warnings: string[] = [];
+  readonly #disabled = new Set<string>();
 
   add(file: RuleFile): void {
     this.#warnings.push(...file.warnings);
     for (const id of file.extend.disabled_rules) {
+      this.#disabled.add(id);
       if (!this.#rules.delete(id)) this.#warnings.push(`${file.name}: disabledRules names ${id}, which is not a rule`);
     }
     for (const rule of file.rules) {
@@ -54,6 +56,7 @@ class Merge {
     for (const { ids, allowlist, name } of this.#targeted) {
       for (const id of ids) {
         const rule = this.#rules.get(id);
+        if (rule === undefined && this.#disabled.has(id)) continue;
         if (rule === undefined) throw ruleError(name, `targetRules of an allow list names ${id}, which is not a rule`);
         this.#rules.set(id, { ...rule, allowlists: [...rule.allowlists, allowlist] });
       }
@@ -97,6 +100,10 @@ function override(base: Rule, rule: Rule): Rule {
     // Another block contains other secrets.
     ...(rule.regex !== undefined && { each: rule.each }),
     ...(rule.each !== undefined && { each: rule.each, source: rule.source }),
+    // Another pattern finds other secrets.
+    ...(rule.regex !== undefined && { checksum: rule.checksum, by_name: rule.by_name }),
+    ...(rule.checksum !== undefined && { checksum: rule.checksum }),
+    ...(rule.docs !== undefined && { docs: rule.docs }),
     ...(rule.path !== undefined && { path: rule.path, source: rule.source }),
     tags: [...new Set([...base.tags, ...rule.tags])],
     keywords: [...new Set([...base.keywords, ...rule.keywords])],

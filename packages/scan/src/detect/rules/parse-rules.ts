@@ -1,6 +1,9 @@
 import { parse } from 'smol-toml';
 import type { RuleText } from '../../options.ts';
 import { CONFIDENCES, type Confidence } from '@heddle/base/vocabulary/confidence';
+import { FormError } from './form.ts';
+import { ruleOfCredential } from './form-rule.ts';
+import { CHECKSUMS, type ChecksumName, isChecksum } from './checksum.ts';
 import { FieldReader, type TomlTable, ruleError } from './fields.ts';
 import { lowerCaseBytes } from './lower-case.ts';
 import type { Allowlist, RegexTarget, RequiredRule, Rule } from './rule.ts';
@@ -66,32 +69,35 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
   const where = `${source}: rule ${id}`;
   const reader = new FieldReader(table, where);
   reader.string('id');
-  const regex = reader.string('regex');
+  const credential = readCredential(reader);
+  const regex = reader.string('regex') ?? credential?.regex;
   const each = reader.string('each');
   const path = reader.string('path');
   const confidence = readConfidence(reader);
+  const docs = reader.string('docs');
+  const checksum = readChecksum(reader);
   const rule: Rule = {
     id,
     description: reader.string('description') ?? '',
     tags: [...new Set(reader.strings('tags'))],
-    keywords: reader.strings('keywords').map(lowerCaseBytes),
-    secret_group: reader.integer('secretGroup') ?? 0,
-    entropy: reader.number('entropy') ?? 0,
+    keywords: [...(credential?.keywords ?? []), ...reader.strings('keywords').map(lowerCaseBytes)],
+    secret_group: reader.integer('secretGroup') ?? credential?.secret_group ?? 0,
+    entropy: reader.number('entropy') ?? credential?.entropy ?? 0,
     judged: reader.boolean('judged') ?? false,
-    allowlists: readAllowlistTables(reader, where).map((list, index) => {
-      const inner = new FieldReader(list, `${where}: allow list ${index + 1}`);
-      const allowlist = readAllowlist(inner);
-      warnings.push(...inner.unknown());
-      return allowlist;
-    }),
+    allowlists: [...(credential?.allowlists ?? []), ...readAllowlists(reader, where, warnings)],
     required: reader.tables('required').map((required) => readRequired(required, where, warnings)),
     skip_report: reader.boolean('skipReport') ?? false,
     source,
+    ...(credential?.by_name && { by_name: true }),
+    ...(checksum !== undefined && { checksum }),
+    ...(docs !== undefined && { docs }),
     ...(regex !== undefined && regex !== '' && { regex }),
     ...(each !== undefined && each !== '' && { each }),
     ...(path !== undefined && path !== '' && { path }),
     ...(confidence !== undefined && { confidence }),
   };
+  if (credential !== undefined && rule.regex !== credential.regex)
+    throw ruleError(where, 'it has both regex and forms; keep one of them');
   if (rule.each !== undefined && rule.regex === undefined && rule.path !== undefined)
     throw ruleError(where, 'it has each, but no regex; give it the pattern of the block');
   if (rule.keywords.includes('')) throw ruleError(where, 'one of its keywords is empty; remove it');
@@ -105,6 +111,35 @@ function readConfidence(reader: FieldReader): Confidence | undefined {
   if (given !== undefined && confidence === undefined)
     throw ruleError(reader.where, 'confidence must be "low", "medium" or "high"');
   return confidence;
+}
+
+/** Reads what describes a credential instead of a pattern; undefined if the rule has no forms. */
+function readCredential(reader: FieldReader): ReturnType<typeof ruleOfCredential> | undefined {
+  const forms = reader.strings('forms');
+  const names = reader.strings('names');
+  const secret_word = reader.boolean('secretWord') ?? false;
+  if (forms.length === 0) return undefined;
+  try {
+    return ruleOfCredential({ forms, names, secret_word });
+  } catch (error) {
+    if (error instanceof FormError) throw ruleError(reader.where, `forms: ${error.message}`);
+    throw error;
+  }
+}
+
+function readChecksum(reader: FieldReader): ChecksumName | undefined {
+  const name = reader.string('checksum');
+  if (name === undefined || isChecksum(name)) return name;
+  throw ruleError(reader.where, `checksum must be one of ${Object.keys(CHECKSUMS).join(', ')} (got "${name}")`);
+}
+
+function readAllowlists(reader: FieldReader, where: string, warnings: string[]): Allowlist[] {
+  return readAllowlistTables(reader, where).map((list, index) => {
+    const inner = new FieldReader(list, `${where}: allow list ${index + 1}`);
+    const allowlist = readAllowlist(inner);
+    warnings.push(...inner.unknown());
+    return allowlist;
+  });
 }
 
 /** Reads `[[allowlists]]` or the older `[allowlist]`; not both. */

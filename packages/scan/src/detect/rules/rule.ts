@@ -1,4 +1,5 @@
 import type { Confidence } from '@heddle/base/vocabulary/confidence';
+import type { ChecksumName } from './checksum.ts';
 
 /** A rule set as written, validated and merged; patterns are not compiled yet. */
 export interface RuleSet {
@@ -28,6 +29,12 @@ export interface Rule {
   /** What a match assigns is judged by value, name and place: it may be no finding, or one of any confidence. */
   judged: boolean;
   path?: string;
+  /** Only the name before a secret says whose it is: another rule that recognizes the same secret is preferred. */
+  by_name?: true;
+  /** How the secret proves that it was not made up. */
+  checksum?: ChecksumName;
+  /** Address of the provider's documentation. */
+  docs?: string;
   allowlists: readonly Allowlist[];
   required: readonly RequiredRule[];
   /** Not reported itself, only searched for because another rule requires it. */

@@ -85,6 +85,8 @@ class Listing {
   #found: Found[] = [];
   #next = 0;
   #skip: number;
+  /** Blobs of no commit, which follow the history. */
+  #loose: readonly string[];
 
   private constructor(
     spec: GitSpec,
@@ -94,12 +96,15 @@ class Listing {
     skip: number,
   ) {
     this.token = tokenOf(selection);
+    this.#loose = selection.blobs;
     this.#skip = skip;
     this.taken = skip;
     this.#digits = facts.digits;
     this.#seen = new IdSet(facts.digits / 2);
     this.#parser = new HistoryParser(facts.digits);
-    this.#child = startGit(spec.repository, logArguments(selection));
+    // Without a revision, git log would list HEAD, which a repository without commits lacks; rev-parse prints nothing.
+    const hasHistory = selection.revisions.length > 0;
+    this.#child = startGit(spec.repository, hasHistory ? logArguments(selection) : ['rev-parse']);
     this.#child.process.stdin.end(selection.revisions.map((revision) => `${revision}\n`).join(''));
     this.#chunks = this.#child.process.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
     for (const tag of tags) this.#add(tag);
@@ -112,8 +117,7 @@ class Listing {
       throw new Error(`git:${spec.repository}: the cursor belongs to another source (${state.type})`);
     const facts = await inspectRepository(spec.repository);
     const selection = await resolveSelection(spec);
-    // Without a revision, git would use HEAD, which does not resolve.
-    if (selection.revisions.length === 0) return null;
+    if (selection.revisions.length === 0 && selection.blobs.length === 0) return null;
     const tags = await tagObjects(spec.repository, selection.revisions);
     if (state === null) return new Listing(spec, facts, selection, tags, 0);
     const since = /since=(\d+)/.exec(state.token ?? '')?.[1];
@@ -142,7 +146,9 @@ class Listing {
       if (chunk.done === true) {
         const failure = await this.#child.ended;
         if (failure !== null) throw new Error(failure);
-        return { objects, problems, isDone: true };
+        if (this.#loose.length === 0) return { objects, problems, isDone: true };
+        this.#addLoose();
+        continue;
       }
       this.#found = [];
       this.#next = 0;
@@ -167,6 +173,15 @@ class Listing {
     if (!this.#seen.addHex(text, start)) return;
     const locator = Buffer.from(text.buffer, text.byteOffset + start, this.#digits).toString('latin1');
     this.#add({ path: path.toString('utf8'), locator, size_hint: -1, commit });
+  }
+
+  #addLoose(): void {
+    this.#found = [];
+    this.#next = 0;
+    for (const id of this.#loose) {
+      if (this.#seen.addHex(Buffer.from(id), 0)) this.#add({ path: `blob:${id}`, locator: id, size_hint: -1 });
+    }
+    this.#loose = [];
   }
 
   #add(object: DiscoveredObject): void {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { SourceSpec } from '../../options.ts';
 import { runGit } from './command.ts';
+import { findUnreachable } from './unreachable.ts';
 
 export type GitSpec = Extract<SourceSpec, { type: 'git' }>;
 
@@ -8,6 +9,8 @@ export type GitSpec = Extract<SourceSpec, { type: 'git' }>;
 export interface Selection {
   /** As in `git rev-list`: ids, some with `^` before them. */
   revisions: readonly string[];
+  /** Ids of blobs of no commit. */
+  blobs: readonly string[];
   /** Seconds since the epoch; earlier commits are excluded. */
   since: number | null;
 }
@@ -28,16 +31,22 @@ export async function inspectRepository(repository: string): Promise<RepositoryF
 
 /** Resolves revisions and times to ids and seconds. */
 export async function resolveSelection(spec: GitSpec): Promise<Selection> {
-  const { repository, revisions = [], since } = spec;
+  const { repository, revisions = [], since, unreachable = false } = spec;
+  const reached = revisions.length === 0 ? await allRevisions(repository) : await namedRevisions(repository, revisions);
+  const others = unreachable ? await findUnreachable(repository) : { revisions: [], blobs: [] };
   return {
-    revisions: revisions.length === 0 ? await allRevisions(repository) : await namedRevisions(repository, revisions),
+    revisions: [...reached, ...others.revisions],
+    blobs: others.blobs,
     since: since === undefined ? null : await resolveTime(repository, since),
   };
 }
 
 /** Returns a digest of the selection; a different one means a different list. */
-export function digestOf({ revisions }: Selection): string {
-  return createHash('sha256').update(revisions.join('\n')).digest('hex').slice(0, 32);
+export function digestOf({ revisions, blobs }: Selection): string {
+  return createHash('sha256')
+    .update([...revisions, ...blobs].join('\n'))
+    .digest('hex')
+    .slice(0, 32);
 }
 
 /** Returns every reference, and HEAD if it is detached. */

@@ -11,20 +11,31 @@ $$;
 -- Removes the places in which these tasks, which are no longer pending, wait, so that nobody counts them. A claim that has
 -- locked one removes it itself, and one with granted slots returns them then.
 create or replace function leave_lanes(p_ids uuid[])
-returns void language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off as $$
+returns void language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  -- A lookup for each task, in this order whatever the planner knows of the tables: it took the waiting rows first, and
+  -- compared each with all the ids.
   delete from ready where ctid = any(array(
-    select r.ctid from task t join ready r
-      on r.lane = lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) and r.rank = -t.priority and r.task_id = t.id
-    where t.id = any(p_ids) and r.slots is null for update of r skip locked));
+    select r.ctid from unnest(p_ids) p(id)
+    cross join lateral (
+      select lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane, -t.priority as rank
+      from task t where t.id = p.id offset 0) t
+    cross join lateral (
+      select r.ctid from ready r where r.lane = t.lane and r.rank = t.rank and r.task_id = p.id and r.slots is null
+      for update skip locked) r));
   delete from blocked where ctid = any(array(
-    select b.ctid from task t cross join unnest(t.rule_slots) s(id) join blocked b
-      on b.slot_id = s.id and b.rank = -t.priority and b.task_id = t.id
-    where t.id = any(p_ids) for update of b skip locked));
+    select b.ctid from unnest(p_ids) p(id)
+    cross join lateral (
+      select s.id as slot_id, -t.priority as rank from task t cross join unnest(t.rule_slots) s(id)
+      where t.id = p.id offset 0) t
+    cross join lateral (
+      select b.ctid from blocked b where b.slot_id = t.slot_id and b.rank = t.rank and b.task_id = p.id
+      for update skip locked) b));
   delete from delayed where ctid = any(array(
-    select d.ctid from task t join delayed d on d.run_at = t.run_at and d.task_id = t.id
-    where t.id = any(p_ids) for update of d skip locked));
+    select d.ctid from unnest(p_ids) p(id)
+    cross join lateral (select t.run_at from task t where t.id = p.id and t.run_at is not null offset 0) t
+    cross join lateral (
+      select d.ctid from delayed d where d.run_at = t.run_at and d.task_id = p.id for update skip locked) d));
 end $$;
 
 -- The lane of tasks that have requested a runner and wait for it, so that the search for new requests skips them. No

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { withChecksum } from '@heddle/test-support/scan/with-checksum';
 
 /** A made-up token that matches the built-in rules; the same for the same seed. */
 export function madeUpToken(seed: string | number): string {
@@ -9,7 +10,7 @@ export function madeUpToken(seed: string | number): string {
     .update(`made up ${seed}`)
     .digest('base64')
     .replaceAll(/[^A-Za-z0-9]/g, '');
-  return `ghp_${digits.slice(0, 36)}`;
+  return withChecksum('crc32-base62', `ghp_${digits.slice(0, 36)}`);
 }
 
 /** A new directory with these files; `remove` deletes it. */

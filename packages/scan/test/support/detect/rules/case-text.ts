@@ -71,7 +71,7 @@ export function expandCase(template: Template, seed: string): CaseText {
 }
 
 /** Returns whole numbers below a limit, the same for the same seed (mulberry32 over an FNV-1a hash). */
-function numbers(seed: string): (below: number) => number {
+export function numbers(seed: string): (below: number) => number {
   let state = 0x811c9dc5;
   for (const character of seed) state = Math.imul(state ^ character.codePointAt(0)!, 0x01000193);
   return (below) => {
