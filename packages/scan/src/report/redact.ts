@@ -39,7 +39,9 @@ export function redactFinding(finding: Finding): Finding {
 function redactMatch(match: string, secret: string, shown: string): string {
   // A secret that is not part of its match (because it was decoded) cannot be cut out of it.
   if (!match.includes(secret)) return shown;
-  const around = match.split(secret).map((text) => text.replaceAll(RUN, (run) => (isToken(run) ? redactSecret(run) : run)));
+  const around = match
+    .split(secret)
+    .map((text) => text.replaceAll(RUN, (run) => (isToken(run) ? redactSecret(run) : run)));
   return around.join(shown);
 }
 
