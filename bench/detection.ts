@@ -9,7 +9,7 @@ NAME is one of ${Object.keys(READERS).join(', ')}; DIRECTORY a checkout of its r
 --list prints each case that is missed, and each that is flagged although it has no secret.`;
 
 const BUFFER_BYTES = 4 * 1024 * 1024;
-const OPTIONS = { rules: [], decodeDepth: 2, inlineIgnores: false, ruleTimeoutMs: 60_000 };
+const OPTIONS = { rules: [], decodeDepth: 2, contextLines: 0, inlineIgnores: false, ruleTimeoutMs: 60_000 };
 const detector = createDetector(compileRules(OPTIONS), OPTIONS, { buffers_max: 1, buffer_bytes: BUFFER_BYTES });
 
 /** Returns the lines with findings, each with its rules. */
