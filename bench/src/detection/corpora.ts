@@ -95,7 +95,9 @@ function readTruffleHog(directory: string): Corpus {
 function readGitleaks(directory: string): Corpus {
   const random = new PseudoRandom(1);
   const base = join(directory, 'cmd/generate/config');
-  const samples = sampleTemplates(readFileSync(join(base, 'utils/generate.go'), 'utf8'));
+  const generator = readFileSync(join(base, 'utils/generate.go'), 'utf8');
+  const samples = sampleTemplates(generator);
+  const single = singleTemplate(generator);
   const sample = (template: string, name: GoValue, secret: GoValue): string =>
     template
       .replaceAll('{i}', String(name))
@@ -106,7 +108,7 @@ function readGitleaks(directory: string): Corpus {
   const functions = {
     'secrets.NewSecret': secret,
     'secrets.NewSecretWithEntropy': secret,
-    'utils.GenerateSampleSecret': (name: GoValue, value: GoValue) => `${String(name)}_api_token = "${String(value)}"`,
+    'utils.GenerateSampleSecret': (name: GoValue, value: GoValue) => sample(single, name, value),
     'utils.GenerateSampleSecrets': (name: GoValue, value: GoValue) => samples.map((each) => sample(each, name, value)),
     'utils.Numeric': repeated('[0-9]'),
     'utils.Hex': repeated('[a-f0-9]'),
@@ -130,6 +132,13 @@ function readGitleaks(directory: string): Corpus {
     });
   }
   return corpus;
+}
+
+/** The form of the single assignment. */
+function singleTemplate(source: string): string {
+  const [, pattern = ''] =
+    /func GenerateSampleSecret\([^{]*\{\s*return fmt\.Sprintf\("((?:[^"\\]|\\.)*)"/.exec(source) ?? [];
+  return pattern.replaceAll('\\"', '"').replace('%s', '{i}').replace('%s', '{s}');
 }
 
 /** The forms of assignments into which secrets are put. */

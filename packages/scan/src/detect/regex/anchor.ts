@@ -26,7 +26,7 @@ export const FILTER_SPAN_MAX = 256;
 const LITERALS_MAX = 64;
 const LITERAL_LENGTH_MAX = 48;
 /** Longer literals cost states without avoiding more false hits. */
-const LITERAL_LENGTH_ENOUGH = 12;
+const LITERAL_LENGTH_ENOUGH = 10;
 const SET_SIZE_MAX = 4;
 /** Weight of a bounded half in front, relative to the length of the literals. */
 const BOUNDED_SCORE = 100;
