@@ -3,6 +3,8 @@ import { dirname, resolve } from 'node:path';
 
 import type { Finding, Problem } from '../result.ts';
 import { JsonLinesReport } from '../report/json-lines-report.ts';
+import { CsvReport } from '../report/csv-report.ts';
+import { HtmlReport } from '../report/html-report.ts';
 import { JunitReport } from '../report/junit-report.ts';
 import { OutputFile } from '../report/output-file.ts';
 import type { Paint, ReportFormat, ReportSummary, ScanReport, TextSink } from '../report/report.ts';
@@ -110,5 +112,9 @@ function reportOf(format: ReportFormat, sink: TextSink, { quiet, showContext }: 
       return new SarifReport({ sink, version: VERSION, workingDirectory: process.cwd() });
     case 'junit':
       return new JunitReport(sink);
+    case 'html':
+      return new HtmlReport(sink);
+    case 'csv':
+      return new CsvReport(sink);
   }
 }

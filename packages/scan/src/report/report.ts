@@ -33,7 +33,7 @@ export interface ScanReport {
   end(summary: ReportSummary): void;
 }
 
-export const REPORT_FORMATS = ['text', 'jsonl', 'sarif', 'junit'] as const;
+export const REPORT_FORMATS = ['text', 'jsonl', 'sarif', 'junit', 'html', 'csv'] as const;
 
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
 

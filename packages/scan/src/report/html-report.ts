@@ -1,0 +1,119 @@
+import { CONFIDENCES, type Confidence } from '@heddle/base/vocabulary/confidence';
+import type { ContextLine, Finding, Problem } from '../result.ts';
+import { byteCount, counted, elapsed } from './figures.ts';
+import type { ReportSummary, ScanReport, TextSink } from './report.ts';
+import { Spool } from './spool.ts';
+import { visible } from './visible.ts';
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+const STYLE = `
+:root { color-scheme: light dark; --line: light-dark(#d5dae1, #38414d); --quiet: light-dark(#56606d, #9aa5b3);
+  --mark: light-dark(#fff0c2, #5c4a10); --bad: light-dark(#b3330b, #ff8a62) }
+body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; font: 15px/1.5 system-ui, sans-serif }
+h1 { font-size: 1.5rem } h2 { margin-top: 2rem; font-size: 1.15rem }
+article { margin: 1rem 0; padding: .75rem 1rem; border: 1px solid var(--line); border-radius: 6px }
+article h3 { margin: 0; font-size: 1rem; overflow-wrap: anywhere }
+p { margin: .25rem 0 } code, pre { font: 13px/1.45 ui-monospace, monospace; overflow-wrap: anywhere }
+pre { overflow-x: auto; margin: .5rem 0 } pre b { color: var(--quiet); font-weight: normal }
+mark { background: var(--mark); color: inherit } .quiet { color: var(--quiet) } .bad { color: var(--bad) }`;
+
+const HEADINGS: Readonly<Record<Confidence, string>> = {
+  high: 'Revoke these first',
+  medium: 'Look at these next',
+  low: 'Less certain',
+};
+
+/** One page without scripts or other files: findings by confidence, the surest first, then what was not scanned. */
+export class HtmlReport implements ScanReport {
+  readonly #sink: TextSink;
+  readonly #findings = new Map<Confidence, { spool: Spool; count: number }>();
+  readonly #problems = new Spool();
+
+  constructor(sink: TextSink) {
+    this.#sink = sink;
+  }
+
+  finding(finding: Finding): void {
+    const part = this.#findings.get(finding.confidence) ?? { spool: new Spool(), count: 0 };
+    this.#findings.set(finding.confidence, part);
+    part.count += 1;
+    part.spool.write(articleOf(finding));
+  }
+
+  problem({ path, message, extent }: Problem): void {
+    this.#problems.write(`<li><code>${htmlText(path)}</code> (${extent}): ${htmlText(message)}</li>\n`);
+  }
+
+  end(summary: ReportSummary): void {
+    const {
+      reported,
+      metrics,
+      duration_ms,
+      below_confidence: below,
+      ignored,
+      outcome,
+      reason = 'it was stopped',
+    } = summary;
+    const verdict = reported === 0 ? 'No secrets were found' : `${counted(reported, 'secret')} found`;
+    this.#sink.write(
+      '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n' +
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">\n' +
+        `<meta name="viewport" content="width=device-width"><title>${verdict}</title>\n<style>${STYLE}\n</style>\n` +
+        `<h1>${verdict}</h1>\n<p class="quiet">${counted(metrics.objects_completed, 'object')}, ` +
+        `${byteCount(metrics.bytes_scanned)}, in ${elapsed(duration_ms)}` +
+        `${below > 0 ? `; less certain and not shown: ${counted(below, 'finding')}` : ''}` +
+        `${ignored > 0 ? `; ignored by fingerprint: ${counted(ignored, 'finding')}` : ''}</p>\n`,
+    );
+    if (outcome === 'aborted') this.#sink.write(`<p class="bad">The scan was aborted: ${htmlText(reason)}</p>\n`);
+    for (const confidence of CONFIDENCES.toReversed()) this.#section(confidence);
+    if (this.#problems.isEmpty) return;
+    this.#sink.write('<h2>Not scanned completely</h2>\n<ul>\n');
+    this.#problems.drainTo(this.#sink);
+    this.#sink.write('</ul>\n');
+  }
+
+  #section(confidence: Confidence): void {
+    const part = this.#findings.get(confidence);
+    if (part === undefined) return;
+    const note = `<span class="quiet">${counted(part.count, 'finding')} of ${confidence} confidence</span>`;
+    this.#sink.write(`<h2>${HEADINGS[confidence]} ${note}</h2>\n`);
+    part.spool.drainTo(this.#sink);
+  }
+}
+
+function articleOf(finding: Finding): string {
+  const { rule_id, description, path, line, column, secret, confidence_reason, key_path, commit, fingerprint } =
+    finding;
+  const key = key_path === undefined ? '' : `<p>Key: <code>${htmlText(key_path)}</code></p>\n`;
+  const origin =
+    commit === undefined
+      ? ''
+      : `<p>Commit <code>${htmlText(commit.id.slice(0, 12))}</code> of ${htmlText(commit.date)} by ` +
+        `${htmlText(`${commit.author} <${commit.email}>`)}: ${htmlText(commit.subject)}</p>\n`;
+  return (
+    `<article>\n<h3><code>${htmlText(`${path}:${line}:${column}`)}</code></h3>\n<p>${htmlText(description)}</p>\n` +
+    `${contextOf(finding.context ?? [])}${key}${origin}` +
+    `<p class="quiet">${htmlText(rule_id)}; ${secret === '' ? '' : `secret <code>${htmlText(secret)}</code>; `}` +
+    `${htmlText(confidence_reason)}; fingerprint <code>${htmlText(fingerprint)}</code></p>\n</article>\n`
+  );
+}
+
+function contextOf(lines: readonly ContextLine[]): string {
+  if (lines.length === 0) return '';
+  const width = String(lines.at(-1)!.number).length;
+  const shown = lines.map(({ number, text, mark }) => {
+    const code =
+      mark === undefined
+        ? htmlText(text)
+        : `${htmlText(text.slice(0, mark.start))}<mark>${htmlText(text.slice(mark.start, mark.end))}</mark>` +
+          htmlText(text.slice(mark.end));
+    return `<b>${String(number).padStart(width)}</b>  ${code}`;
+  });
+  return `<pre>${shown.join('\n')}</pre>\n`;
+}
+
+/** Escapes text for content of HTML, with control characters made visible. */
+function htmlText(text: string): string {
+  return visible(text.replaceAll('\t', '    ')).replace(/[&<>"]/g, (character) => ESCAPES[character]!);
+}
