@@ -1,6 +1,7 @@
 import { type KeywordAutomaton, buildKeywordAutomaton } from './keywords/trie.ts';
 import { builtinPlan } from './rules/builtin-plan.ts';
 import { compileAllowlist, compilePathRule, compileRule } from './rules/compile-rule.ts';
+import { keptPlan } from './rules/kept-plan.ts';
 import { loadRules, type RuleChoice } from './rules/load-rules.ts';
 import type { RuleSet } from './rules/rule.ts';
 import type { AllowlistPlan, PathRulePlan, RulePlan } from './rules/rule-plan.ts';
@@ -25,8 +26,9 @@ export interface CompiledRules {
 /** Compiles rule sets. Throws HeddleError with rule, field and reason if one cannot be used. */
 export function compileRules(options: RuleChoice): CompiledRules {
   const { rules, enable = [], disable = [] } = options;
+  const compile = (): CompiledRules => compileFrom(loadRules(options));
   const isBuiltin = rules.length + enable.length + disable.length === 0;
-  return (isBuiltin ? builtinPlan() : null) ?? compileFrom(loadRules(options));
+  return isBuiltin ? (builtinPlan() ?? keptPlan(compile)) : compile();
 }
 
 export function compileFrom(set: RuleSet): CompiledRules {

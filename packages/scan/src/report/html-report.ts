@@ -62,7 +62,7 @@ export class HtmlReport implements ScanReport {
         `<meta name="viewport" content="width=device-width"><title>${verdict}</title>\n<style>${STYLE}\n</style>\n` +
         `<h1>${verdict}</h1>\n<p class="quiet">${counted(metrics.objects_completed, 'object')}, ` +
         `${byteCount(metrics.bytes_scanned)}, in ${elapsed(duration_ms)}` +
-        `${below > 0 ? `; less certain and not shown: ${counted(below, 'finding')}` : ''}` +
+        (below > 0 ? `; less certain and not shown: ${counted(below, 'finding')}` : '') +
         `${ignored > 0 ? `; ignored by fingerprint: ${counted(ignored, 'finding')}` : ''}</p>\n`,
     );
     if (outcome === 'aborted') this.#sink.write(`<p class="bad">The scan was aborted: ${htmlText(reason)}</p>\n`);

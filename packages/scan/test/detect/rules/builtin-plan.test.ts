@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
+import { ownDirectory } from '@heddle/base/compile-cache';
 import { compileFrom } from '../../../src/detect/compile-rules.ts';
 import { builtinPlan, planBytes, readPlan } from '../../../src/detect/rules/builtin-plan.ts';
+import { keptPlan } from '../../../src/detect/rules/kept-plan.ts';
 import { loadRules } from '../../../src/detect/rules/load-rules.ts';
 
 test("the build's file restores the built-in rules as compiled", () => {
@@ -15,4 +20,28 @@ test("the build's file restores the built-in rules as compiled", () => {
 
 test('without the file, the rules are compiled', () => {
   assert.equal(builtinPlan(pathToFileURL('/nowhere/builtin.plan')), null);
+});
+
+test('compiled rules are kept for the next start; what is damaged or cannot be kept is compiled again', () => {
+  const root = mkdtempSync(join(tmpdir(), 'heddle-kept-plan-'));
+  try {
+    let compilations = 0;
+    const compile = () => {
+      compilations += 1;
+      return compileFrom(loadRules({ rules: [] }));
+    };
+    const first = keptPlan(compile, root);
+    assert.deepEqual(keptPlan(compile, root), first);
+    assert.equal(compilations, 1);
+    const directory = ownDirectory(root)!;
+    const [name] = readdirSync(directory);
+    writeFileSync(join(directory, name!), 'damaged');
+    for (let i = 0; i < 8; i += 1) writeFileSync(join(directory, `rules-${i}.plan`), '');
+    assert.deepEqual(keptPlan(compile, root), first);
+    assert.equal(compilations, 2);
+    assert.equal(readdirSync(directory).length, 4);
+    assert.deepEqual(keptPlan(compile, join(root, name!, 'none')), first);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
 });
