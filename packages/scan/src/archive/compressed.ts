@@ -6,7 +6,7 @@ import type { Unpacker } from './unpack/unpacker.ts';
 import { XzUnpacker } from './unpack/xz.ts';
 import { ZstdUnpacker } from './unpack/zstd.ts';
 
-export type CompressedFormat = Exclude<ArchiveFormat, 'zip' | 'tar'>;
+export type CompressedFormat = Exclude<ArchiveFormat, 'zip' | 'tar' | 'deb'>;
 
 /** Creates the decompressor of a format. */
 export function createUnpacker(format: CompressedFormat, input: Input): Unpacker {

@@ -1,4 +1,5 @@
 import type { ObjectReader } from '../source/port.ts';
+import { ArReader } from './ar/reader.ts';
 import { ByteSource } from './byte-source.ts';
 import { openCompressed } from './compressed-file.ts';
 import { ArchiveBudget, checkDepth, type ArchiveContext } from './context.ts';
@@ -30,6 +31,7 @@ export async function openArchive(
     const source = new ByteSource(reader);
     if (format === 'zip') return await openZip(source, budget, closeReader);
     if (format === 'tar') return new TarReader({ source, budget, charged: false, close: closeReader });
+    if (format === 'deb') return new ArReader(source, budget, closeReader);
     return await openCompressed(format, source, budget, closeReader);
   } catch (error) {
     await closeReader();

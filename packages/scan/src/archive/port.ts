@@ -1,6 +1,6 @@
 import type { ObjectReader } from '../source/port.ts';
 
-export type ArchiveFormat = 'zip' | 'tar' | 'gzip' | 'bzip2' | 'xz' | 'zstd';
+export type ArchiveFormat = 'zip' | 'tar' | 'deb' | 'gzip' | 'bzip2' | 'xz' | 'zstd';
 
 /** One entry of an archive. */
 export interface ArchiveEntry {
