@@ -118,7 +118,7 @@ describe('the example secret-scan', () => {
     const [one] = await client.findings.list({ target: 'example', state: 'gone' });
     assert.equal(one!.path, join(directory, 'config/old.env'));
     const listed = await heddle(['findings', 'list', '--state', 'known', '--url', url], environment);
-    assert.match(listed.stdout, /^ID +STATE +TRIAGE +TARGET +RULE +PLACE +SECRET$/m);
+    assert.match(listed.stdout, /^ID +STATE +TRIAGE +TARGET +CONFIDENCE +RULE +PLACE +SECRET$/m);
     assert.equal(listed.stdout.trim().split('\n').length, 4);
     const ignored = await heddle(['findings', 'ignore', one!.id, '--comment', 'rotated', '--url', url], environment);
     assert.match(ignored.stdout, /^comment +rotated$/m);
