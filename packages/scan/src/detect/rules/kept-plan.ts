@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getCompileCacheDir } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { ownDirectory } from '@heddle/base/compile-cache';
 import type { CompiledRules } from '../compile-rules.ts';
 import { planBytes, readPlan } from './builtin-plan.ts';
 
@@ -12,12 +11,13 @@ import { planBytes, readPlan } from './builtin-plan.ts';
 const KEPT_MAX = 4;
 
 /**
- * Returns the built-in rules as an earlier start compiled them, which takes a tenth of the time. They are kept in the
- * directory of the user's compiled code. A file that cannot be read or written only costs that time.
+ * Returns the built-in rules as an earlier start compiled them, which takes a tenth of the time. They are kept beside
+ * Node's compiled code, whose directory belongs to the user. A file that cannot be read or written only costs that time.
+ *
+ * @param directory undefined: Node keeps no compiled code, and no plan is kept
  */
-export function keptPlan(compile: () => CompiledRules, root = tmpdir()): CompiledRules {
-  const directory = process.env['NODE_DISABLE_COMPILE_CACHE'] === undefined ? ownDirectory(root) : null;
-  if (directory === null) return compile();
+export function keptPlan(compile: () => CompiledRules, directory = getCompileCacheDir()): CompiledRules {
+  if (directory === undefined) return compile();
   const name = `rules-${digestOfSources()}.plan`;
   const kept = read(join(directory, name));
   if (kept !== null) return kept;

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
-import { ownDirectory } from '@heddle/base/compile-cache';
 import { compileFrom } from '../../../src/detect/compile-rules.ts';
 import { builtinPlan, planBytes, readPlan } from '../../../src/detect/rules/builtin-plan.ts';
 import { keptPlan } from '../../../src/detect/rules/kept-plan.ts';
@@ -23,25 +22,24 @@ test('without the file, the rules are compiled', () => {
 });
 
 test('compiled rules are kept for the next start; what is damaged or cannot be kept is compiled again', () => {
-  const root = mkdtempSync(join(tmpdir(), 'heddle-kept-plan-'));
+  const directory = mkdtempSync(join(tmpdir(), 'heddle-kept-plan-'));
   try {
     let compilations = 0;
     const compile = () => {
       compilations += 1;
       return compileFrom(loadRules({ rules: [] }));
     };
-    const first = keptPlan(compile, root);
-    assert.deepEqual(keptPlan(compile, root), first);
+    const first = keptPlan(compile, directory);
+    assert.deepEqual(keptPlan(compile, directory), first);
     assert.equal(compilations, 1);
-    const directory = ownDirectory(root)!;
     const [name] = readdirSync(directory);
     writeFileSync(join(directory, name!), 'damaged');
     for (let i = 0; i < 8; i += 1) writeFileSync(join(directory, `rules-${i}.plan`), '');
-    assert.deepEqual(keptPlan(compile, root), first);
+    assert.deepEqual(keptPlan(compile, directory), first);
     assert.equal(compilations, 2);
     assert.equal(readdirSync(directory).length, 4);
-    assert.deepEqual(keptPlan(compile, join(root, name!, 'none')), first);
+    assert.deepEqual(keptPlan(compile, join(directory, name!, 'none')), first);
   } finally {
-    rmSync(root, { recursive: true });
+    rmSync(directory, { recursive: true });
   }
 });
