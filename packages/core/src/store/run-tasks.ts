@@ -136,7 +136,7 @@ export async function findChain(queryable: Queryable, run: { id: string; archive
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Dependencies are told apart by a hash, whatever their number. */
+/** Dependencies are compared by a hash, whatever their number. */
 const signatureOf = (edges: string): string =>
   `coalesce((select count(*) || ':' || bit_xor(hashtextextended(e.parent_id::text, 0)) from ${edges} e where e.child_id = t.id), '')`;
 

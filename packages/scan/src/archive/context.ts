@@ -175,6 +175,12 @@ export class ArchiveBudget {
     throw new BudgetFault(level, { code, path, message, extent: partial ? 'partial' : 'skipped' });
   }
 
+  /** Builds the fault of an archive that cannot be read further. */
+  damage(message: string): ObjectFault {
+    const extent = this.#entries > 0 ? 'partial' : 'skipped';
+    return new ObjectFault({ code: 'malformed_archive', path: this.context.path, message, extent });
+  }
+
   report(problem: Problem): void {
     const count = (this.#reports.get(problem.code) ?? 0) + 1;
     this.#reports.set(problem.code, count);

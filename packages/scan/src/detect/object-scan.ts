@@ -112,7 +112,7 @@ export class ObjectScan {
     // Decoded text has no place of its own: that of the encoded text counts.
     const isPlain = encodings.length === 0;
     const at = start - from + (isPlain ? secret_at : 0);
-    this.#format ??= structureOf(this.#context.path);
+    if (this.#format === undefined) this.#format = structureOf(this.#context.path);
     const key = keyPathOf(text, at, { format: this.#format, isWhole: from === 0 });
     return { path: this.#context.path, text: isPlain ? text : match, at: isPlain ? at : secret_at, key };
   }

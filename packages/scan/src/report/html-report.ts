@@ -1,11 +1,10 @@
 import { CONFIDENCES, type Confidence } from '@heddle/base/vocabulary/confidence';
 import type { ContextLine, Finding, Problem } from '../result.ts';
 import { byteCount, counted, elapsed } from './figures.ts';
+import { xmlText } from './junit-report.ts';
 import type { ReportSummary, ScanReport, TextSink } from './report.ts';
 import { Spool } from './spool.ts';
 import { visible } from './visible.ts';
-
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 const STYLE = `
 :root { color-scheme: light dark; --line: light-dark(#d5dae1, #38414d); --quiet: light-dark(#56606d, #9aa5b3);
@@ -115,5 +114,5 @@ function contextOf(lines: readonly ContextLine[]): string {
 
 /** Escapes text for content of HTML, with control characters made visible. */
 function htmlText(text: string): string {
-  return visible(text.replaceAll('\t', '    ')).replace(/[&<>"]/g, (character) => ESCAPES[character]!);
+  return xmlText(visible(text.replaceAll('\t', '    ')));
 }

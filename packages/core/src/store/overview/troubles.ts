@@ -125,7 +125,7 @@ export interface OriginRow {
   n: number;
   since: number;
   error: string | null;
-  /** Task of the latest one, or the workflow that it tells of. */
+  /** Task of the latest one, or the workflow that it reports. */
   task_id: string;
 }
 

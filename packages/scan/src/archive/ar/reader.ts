@@ -1,4 +1,4 @@
-import { ObjectFault } from '../../source/port.ts';
+import type { ObjectFault } from '../../source/port.ts';
 import { LimitedInput, MeteredInput, type ByteSource } from '../byte-source.ts';
 import type { ArchiveBudget } from '../context.ts';
 import { EntryContent } from '../entry-content.ts';
@@ -57,8 +57,7 @@ export class ArReader implements ArchiveReader {
 
   #damage(message: string): ObjectFault {
     this.#done = true;
-    const extent = this.#budget.entries > 0 ? 'partial' : 'skipped';
-    return new ObjectFault({ code: 'malformed_archive', path: this.#budget.context.path, message, extent });
+    return this.#budget.damage(message);
   }
 
   close(): Promise<void> {

@@ -3,7 +3,7 @@ import type { ArchiveBudget } from '../context.ts';
 import { EntryContent } from '../entry-content.ts';
 import { admitName } from '../entry-name.ts';
 import type { ArchiveEntry, ArchiveReader } from '../port.ts';
-import { ObjectFault } from '../../source/port.ts';
+import type { ObjectFault } from '../../source/port.ts';
 import { StoredUnpacker } from '../unpack/unpacker.ts';
 import {
   BLOCK_BYTES,
@@ -174,8 +174,7 @@ export class TarReader implements ArchiveReader {
 
   #damage(message: string): ObjectFault {
     this.#done = true;
-    const extent = this.#budget.entries > 0 ? 'partial' : 'skipped';
-    return new ObjectFault({ code: 'malformed_archive', path: this.#budget.context.path, message, extent });
+    return this.#budget.damage(message);
   }
 
   close(): Promise<void> {

@@ -56,7 +56,8 @@ function digestOfSources(): string {
 
 function removeOldest(directory: string): void {
   const plans = readdirSync(directory)
-    .filter((name) => /^rules-[0-9a-f]+\.plan$/.test(name))
+    // A process that was killed leaves a part of a file.
+    .filter((name) => /^(?:\.\d+-)?rules-[0-9a-f]+\.plan$/.test(name))
     .map((name) => ({ path: join(directory, name), at: statSync(join(directory, name)).mtimeMs }))
     .sort((a, b) => b.at - a.at);
   for (const { path } of plans.slice(KEPT_MAX)) rmSync(path, { force: true });

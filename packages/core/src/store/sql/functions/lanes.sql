@@ -8,13 +8,13 @@ returns integer language sql immutable parallel safe as $$
   select case when p_starts_by_webhook then :lane_webhook when p_needs_runner then :lane_runners else p_kind end
 $$;
 
--- Removes the places in which these tasks, which are no longer pending, wait, so that nobody counts them. A claim that has
+-- Removes the places in which these tasks, which are no longer pending, wait, so that they are not counted. A claim that has
 -- locked one removes it itself, and one with granted slots returns them then.
 create or replace function leave_lanes(p_ids uuid[])
 returns void language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
-  -- A lookup for each task, in this order whatever the planner knows of the tables: it took the waiting rows first, and
-  -- compared each with all the ids.
+  -- A lookup for each task. Without statistics the planner would take the waiting rows first, and compare each with all
+  -- the ids.
   delete from ready where ctid = any(array(
     select r.ctid from unnest(p_ids) p(id)
     cross join lateral (
