@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '@heddle/test-support/post
 
 const LEASE_SECS = 5;
 const WAIT_MS = 60_000;
-/** One address, so that its ports are as many as there are listeners, and a rate that leaves time to kill. */
+/** One address, so that its ports are as many as there are listeners. */
 const HOST = '127.30.0.1';
 const PORTS = 700;
 const SCAN = { method: 'connect', retries: 0, timeout_ms: 1000 };
@@ -76,7 +76,8 @@ after(async () => {
 describe('scans of ports in workers on queues', () => {
   it('begin again where a worker was killed in the midst, and every port is in the models once', async () => {
     const doomed = await startWorker();
-    const workflow = await submitScan('killed', 200);
+    // The first chunk has 500 records; at this rate, the rest leaves four seconds to kill.
+    const workflow = await submitScan('killed', 50);
     await eventually(async () => (await chunksOf()) > 0, 'a chunk of records is kept', WAIT_MS);
     const scan = (await scanOf(workflow))!;
     assert.deepEqual([scan.status, scan.attempt], ['Running', 1]);
