@@ -1,4 +1,4 @@
-import { findAnchor } from '../regex/anchor.ts';
+import { type Anchor, findAnchor } from '../regex/anchor.ts';
 import { CompiledRegex, HalvedRegex } from '../regex/compiled-regex.ts';
 import { parseRegex } from '../regex/parse.ts';
 import { CompiledAllowlist } from './compiled-allowlist.ts';
@@ -14,6 +14,8 @@ export interface CompiledRule {
   /** Set if the pattern can be cut at its anchor, which is faster. */
   halves: (() => HalvedRegex) | null;
   placement: Placement;
+  /** Where an anchored pattern is tried: computed again, for the few rules that need more than their filter of it. */
+  anchor: () => Anchor;
   before: number;
   after: number;
   path: CompiledRegex | null;
@@ -36,12 +38,14 @@ export function readyPathRule({ rule, path, allowlists }: PathRulePlan): PathRul
 export function readyRule(plan: RulePlan): CompiledRule {
   const { rule, regex, each, placement, before, after, path, allowlists } = plan;
   const isCut = placement.type === 'anchored' && placement.cut;
+  const anchor = once(() => anchorOf(plan));
   return {
     rule,
     regex: new CompiledRegex(regex),
     each: each === null ? null : new CompiledRegex(each),
-    halves: isCut ? once(() => halvesOf(plan)) : null,
+    halves: isCut ? once(() => halvesOf(plan, anchor())) : null,
     placement,
+    anchor,
     before,
     after,
     path: path === null ? null : new CompiledRegex(path),
@@ -50,11 +54,15 @@ export function readyRule(plan: RulePlan): CompiledRule {
   };
 }
 
-function halvesOf({ rule, regex, before, after }: RulePlan): HalvedRegex {
-  const { node, groups } = parseRegex(regex.pattern);
-  const halves = findAnchor(node, rule.keywords, BEFORE_MAX)?.halves ?? null;
+function anchorOf({ rule, regex }: RulePlan): Anchor {
+  const anchor = findAnchor(parseRegex(regex.pattern).node, rule.keywords, BEFORE_MAX);
+  if (anchor === null) throw new Error(`rule ${rule.id}: its pattern has no anchor`);
+  return anchor;
+}
+
+function halvesOf({ rule, regex, before, after }: RulePlan, { halves }: Anchor): HalvedRegex {
   if (halves === null) throw new Error(`rule ${rule.id}: its pattern cannot be cut at the planned anchor`);
-  return new HalvedRegex(halves, groups, before, after);
+  return new HalvedRegex(halves, regex.groups, before, after);
 }
 
 function once<T>(make: () => T): () => T {

@@ -1,0 +1,54 @@
+import { type ByteSet, intersects } from './byte-set.ts';
+import type { Instruction } from './program.ts';
+
+/**
+ * All places of a program that a text may have reached, in ascending order; assertions count as held. A place is the
+ * number of an instruction that takes a byte, or of the final one, times `COUNTS`, plus the repetitions taken there.
+ */
+export type Places = readonly number[];
+
+/** Further repetitions are not told apart: a longer run may end from here on. */
+const COUNTS = 256;
+
+export function firstPlaces(program: readonly Instruction[]): Places {
+  return reached(program, [0]);
+}
+
+/** Returns the places after one byte of a set. */
+export function placesAfter(program: readonly Instruction[], places: Places, set: ByteSet): Places {
+  const next: number[] = [];
+  for (const place of places) {
+    const at = Math.floor(place / COUNTS);
+    const step = program[at]!;
+    if (step.op === 'bytes' && intersects(step.set, set)) next.push((at + 1) * COUNTS);
+    if (step.op === 'run' && place % COUNTS < step.max && intersects(step.set, set))
+      next.push(Math.min(place + 1, at * COUNTS + COUNTS - 1));
+  }
+  return reached(program, next);
+}
+
+/** Returns whether a match may end here. */
+export function mayEnd(program: readonly Instruction[], places: Places): boolean {
+  return places.at(-1) === (program.length - 1) * COUNTS;
+}
+
+/** Follows what takes no byte. */
+function reached(program: readonly Instruction[], from: readonly number[]): Places {
+  const open = [...from];
+  const seen = new Set(open);
+  const places: number[] = [];
+  const enter = (place: number): void => {
+    if (!seen.has(place)) open.push(place);
+    seen.add(place);
+  };
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    const at = Math.floor(place / COUNTS);
+    const step = program[at]!;
+    if (step.op === 'match' || step.op === 'bytes' || step.op === 'run') places.push(place);
+    if (step.op === 'split') [step.first, step.second].forEach((to) => enter(to * COUNTS));
+    else if (step.op === 'jump') enter(step.to * COUNTS);
+    else if (step.op === 'assert' || step.op === 'save') enter((at + 1) * COUNTS);
+    else if (step.op === 'run' && place % COUNTS >= Math.min(step.min, COUNTS - 1)) enter((at + 1) * COUNTS);
+  }
+  return places.sort((a, b) => a - b);
+}
