@@ -65,8 +65,9 @@ export class Layer {
   /** Addresses are translated once here; below, positions are offsets in the text. */
   readonly #visit = (address: number, state: number): void => {
     const { address: begin, base_offset, length } = this.#chunk;
-    const { probes, ahead } = this.#plan.probesAt(state, address);
-    let outlook = ahead === null ? UNDECIDED : ahead.outlook(this.#plan.scanner.bytes, address, begin + length);
+    const group = this.#plan.probesAt(state, address);
+    const { probes } = group;
+    let outlook = this.#plan.outlook(group, address, begin + length);
     for (let at = 0; at < probes.length; at++) {
       const probe = probes[at]!;
       const hit = address - begin + base_offset - probe.length;

@@ -3,7 +3,7 @@ import { KeywordScanner } from './keywords/scanner.ts';
 import { outputsOf } from './keywords/trie.ts';
 import type { Chunk } from './port.ts';
 import { CompiledAllowlist } from './rules/compiled-allowlist.ts';
-import { type LookAhead, lookAhead } from './regex/look-ahead.ts';
+import { type LookAhead, lookAhead, UNDECIDED } from './regex/look-ahead.ts';
 import { lowerCaseAscii } from './rules/lower-case.ts';
 import { type CompiledRule, type PathRule, readyPathRule, readyRule } from './rules/compiled-rule.ts';
 import { BLOCK_STARTS } from './rules/rule-plan.ts';
@@ -32,10 +32,14 @@ export interface ProbeGroup {
   hits: number;
   /** Of a group with many hits: which of its filtered probes may match, in their order. Cheaper than their filters. */
   ahead: LookAhead | null;
+  /** Rises while the look ahead leaves too many hits undecided. */
+  undecided: number;
 }
 
 /** Hits that make a look ahead worthwhile, which takes some milliseconds to prepare. */
-const HITS_MANY = 4096;
+const HITS_MANY = 16_384;
+/** Its answers that decide, for each that does not, below which it costs more than it saves. */
+const DECIDED_MIN = 3;
 
 /** A rule set in one thread: what to search for where, and how many surrounding bytes decide a match. */
 export class DetectionPlan {
@@ -80,9 +84,18 @@ export class DetectionPlan {
     return group;
   }
 
+  /** Returns the bits of the filtered probes of a group that may match at an address, or `UNDECIDED`. */
+  outlook(group: ProbeGroup, end: number, textEnd: number): number {
+    if (group.ahead === null) return UNDECIDED;
+    const outlook = group.ahead.outlook(this.scanner.bytes, end, textEnd);
+    if (outlook !== UNDECIDED) group.undecided = Math.max(0, group.undecided - 1);
+    else if ((group.undecided += DECIDED_MIN) > HITS_MANY) group.ahead = null;
+    return outlook;
+  }
+
   #groupOf(state: number): ProbeGroup {
     const words = [...outputsOf(this.#compiled.automaton, state)];
-    return { probes: words.flatMap((word) => this.#probesOf(word)), hits: 0, ahead: null };
+    return { probes: words.flatMap((word) => this.#probesOf(word)), hits: 0, ahead: null, undecided: 0 };
   }
 
   #aheadOf(probes: readonly Probe[], end: number): LookAhead | null {

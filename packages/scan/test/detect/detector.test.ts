@@ -49,12 +49,12 @@ id = "assigned"
 regex = '''(?i:tok)_?[a-z]{0,8} = "([^"]{4,20})"'''
 keywords = ["tok"]
 `;
-  const lines = Array.from({ length: 20_000 }, (_, at) => {
+  const lines = Array.from({ length: 50_000 }, (_, at) => {
     if (at % 1000 === 7) return `tok_${String(at).padStart(8, 'x')}`;
     return at % 1000 === 11 ? `TOK_name = "value${at}"` : 'tok_en = call(); tok tok_no';
   });
   const found = briefly(scanObject(detectorOf(rules), lines.join('\n'), { chunkBytes: 50_000 }));
-  const numbers = Array.from({ length: 20 }, (_, at) => at * 1000);
+  const numbers = Array.from({ length: 50 }, (_, at) => at * 1000);
   assert.deepEqual(
     found,
     numbers.flatMap((at) => [

@@ -11,9 +11,11 @@ export interface AheadPattern {
 
 /** Its answer is a word of bits. */
 export const PATTERNS_MAX = 30;
-/** The answer if it would need too many states to know. */
+/** The answer if it would need too many bytes or states to know. */
 export const UNDECIDED = -1;
 
+/** Bytes that are read at most. */
+const REACH = 64;
 /** Each has a row of one number for each class of bytes, usually some 100 bytes. */
 const STATES_MAX = 1024;
 /** What a row says of a byte that has not occurred there, and of one that would need a state too many. */
@@ -50,14 +52,14 @@ export class LookAhead {
   /** Returns the bits of the patterns that may match, or `UNDECIDED`; reads `bytes` from `at` to before `end`. */
   outlook(bytes: Uint8Array, at: number, end: number): number {
     const classOf = this.#classOf;
+    const stop = Math.min(end, at + REACH);
     let state = this.#start;
-    for (let next = at; state > UNKNOWN && next < end; next++) {
+    for (let next = at; state > UNKNOWN && next < stop; next++) {
       const byte = bytes[next]!;
       const to = this.#rows[state * this.#classes + classOf[byte]!]!;
       state = to === UNKNOWN ? this.#step(state, byte) : to;
     }
-    if (state > UNKNOWN) return bitsOf(this.#situations[state]!);
-    return state === TOO_MANY ? UNDECIDED : -1 - state;
+    return state > UNKNOWN || state === TOO_MANY ? UNDECIDED : -1 - state;
   }
 
   #step(state: number, byte: number): number {
@@ -96,11 +98,6 @@ interface Situation {
   open: readonly Places[];
   /** Bits of the patterns that may match. */
   passed: number;
-}
-
-/** Where the text ends, the open patterns may match. */
-function bitsOf({ open, passed }: Situation): number {
-  return open.reduce((bits, places, at) => (places.length > 0 ? bits | (1 << at) : bits), passed);
 }
 
 function afterLiteral(program: readonly Instruction[], literal: string): Places {

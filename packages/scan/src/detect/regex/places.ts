@@ -7,8 +7,12 @@ import type { Instruction } from './program.ts';
  */
 export type Places = readonly number[];
 
-/** Further repetitions are not told apart: a longer run may end from here on. */
 const COUNTS = 256;
+/**
+ * Repetitions of a longer run are counted only up to the least number, as if it could go on for ever: otherwise each of
+ * them would be a place of its own.
+ */
+const COUNTED_MAX = 8;
 
 export function firstPlaces(program: readonly Instruction[]): Places {
   return reached(program, [0]);
@@ -21,10 +25,21 @@ export function placesAfter(program: readonly Instruction[], places: Places, set
     const at = Math.floor(place / COUNTS);
     const step = program[at]!;
     if (step.op === 'bytes' && intersects(step.set, set)) next.push((at + 1) * COUNTS);
-    if (step.op === 'run' && place % COUNTS < step.max && intersects(step.set, set))
-      next.push(Math.min(place + 1, at * COUNTS + COUNTS - 1));
+    if (step.op === 'run' && intersects(step.set, set) && !isUsedUp(step, place % COUNTS))
+      next.push(at * COUNTS + Math.min((place % COUNTS) + 1, countsOf(step)));
   }
   return reached(program, next);
+}
+
+type Run = Extract<Instruction, { op: 'run' }>;
+
+function isUsedUp({ max }: Run, count: number): boolean {
+  return max <= COUNTED_MAX && count >= max;
+}
+
+/** Returns the number from which repetitions are not told apart. */
+function countsOf({ min, max }: Run): number {
+  return Math.min(max <= COUNTED_MAX ? max : min, COUNTS - 1);
 }
 
 /** Returns whether a match may end here. */
