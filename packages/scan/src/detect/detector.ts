@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '@heddle/base/clock';
 import type { ScanOptions } from '../options.ts';
 import type { CompiledRules } from './compile-rules.ts';
-import { excludedRules, RuleGate } from './gate.ts';
+import { appliesTo, RuleGate } from './gate.ts';
 import { decodeUtf8 } from './matches.ts';
 import type { ObjectContext } from './object-scan.ts';
 import { DetectionPlan } from './plan.ts';
@@ -76,11 +76,12 @@ class RuleSetDetector implements Detector {
 
   begin(path: string, commit?: string): ObjectDetector | null {
     const bytes = NOT_ASCII.test(path) ? Buffer.from(path, 'utf8').toString('latin1') : path;
-    const out = excludedRules(this.#plan, bytes, commit);
-    if (out === null) return null;
+    const object = { path: bytes, commit };
+    const isAllowed = this.#plan.allowlists.some((list) => list.looksAtObjects && list.allowsObject(bytes, commit));
+    if (isAllowed) return null;
     const byPath = this.#detectPath(bytes, commit);
-    if (this.#plan.rules.length === out.size && byPath.length === 0) return null;
-    const gate = new RuleGate(out, this.#clock, this.#options.ruleTimeoutMs);
+    if (byPath.length === 0 && !this.#plan.rules.some((rule) => appliesTo(rule, object))) return null;
+    const gate = new RuleGate(object, this.#clock, this.#options.ruleTimeoutMs);
     const { inlineIgnores, contextLines } = this.#options;
     const context: ObjectContext = {
       plan: this.#plan,

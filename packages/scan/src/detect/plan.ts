@@ -47,8 +47,6 @@ export class DetectionPlan {
   readonly everywhere: readonly CompiledRule[];
   readonly pathRules: readonly PathRule[];
   readonly allowlists: readonly CompiledAllowlist[];
-  /** Rules that may not apply to a whole object. */
-  readonly guarded: readonly CompiledRule[];
   /** True if some rule can only be decided at the end of the object. */
   readonly hasRequired: boolean;
   readonly scanner: KeywordScanner;
@@ -67,9 +65,6 @@ export class DetectionPlan {
     this.pathRules = compiled.path_rules.map(readyPathRule);
     this.allowlists = compiled.allowlists.map((list) => new CompiledAllowlist(list));
     this.everywhere = this.rules.filter(({ placement }) => placement.type === 'everywhere');
-    this.guarded = this.rules.filter(
-      ({ path, allowlists }) => path !== null || allowlists.some(({ looksAtObjects }) => looksAtObjects),
-    );
     this.hasRequired = this.rules.some(({ rule }) => rule.required.length > 0);
     const before = Math.max(this.everywhere.length > 0 ? BLOCK_STARTS : 0, ...this.rules.map((rule) => rule.before));
     this.before = before + compiled.automaton.longest + Math.max(LINE_CONTEXT, STRUCTURE_BEFORE) + 1;

@@ -20,6 +20,8 @@ export interface CompiledRule {
   after: number;
   path: CompiledRegex | null;
   allowlists: readonly CompiledAllowlist[];
+  /** It does not look at some objects, by their path or commit. */
+  guarded: boolean;
   /** Yields to other rules that find the same secret. */
   generic: boolean;
 }
@@ -39,6 +41,7 @@ export function readyRule(plan: RulePlan): CompiledRule {
   const { rule, regex, each, placement, before, after, path, allowlists } = plan;
   const isCut = placement.type === 'anchored' && placement.cut;
   const anchor = once(() => anchorOf(plan));
+  const compiledLists = allowlists.map((list) => new CompiledAllowlist(list));
   return {
     rule,
     regex: new CompiledRegex(regex),
@@ -49,7 +52,8 @@ export function readyRule(plan: RulePlan): CompiledRule {
     before,
     after,
     path: path === null ? null : new CompiledRegex(path),
-    allowlists: allowlists.map((list) => new CompiledAllowlist(list)),
+    allowlists: compiledLists,
+    guarded: path !== null || compiledLists.some(({ looksAtObjects }) => looksAtObjects),
     generic: rule.judged || rule.tags.includes('generic') || rule.id.includes('generic'),
   };
 }
