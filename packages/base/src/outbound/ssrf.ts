@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import { bareHost, parseZonedAddress } from '../net/address';
-import { type AddressClass, classifyAddress } from '../net/classify';
-import { type AddressRange, contains, parseNetwork } from '../net/network';
+import { bareHost, parseZonedAddress } from '../net/address.ts';
+import { type AddressClass, classifyAddress } from '../net/classify.ts';
+import { type AddressRange, contains, parseNetwork } from '../net/network.ts';
 
 /** Which addresses may be called. Host names are compared without case and without a trailing dot. */
 export interface SsrfPolicy {

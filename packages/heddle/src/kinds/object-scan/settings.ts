@@ -48,6 +48,7 @@ export function readScanSettings(options: Members | null): ScanSettings {
     accept: texts('accept', 50, 50),
     frontierCapacity: FRONTIER_CAPACITY,
     chunkBytes: SCAN_DEFAULTS.chunkBytes,
+    verify: null,
   };
 }
 
