@@ -21,7 +21,7 @@ export function placesHref({ secret_id }: Finding): string | null {
 
 /** What to do about a secret, first things first. */
 export function NextSteps({ finding }: { finding: FindingDetail }) {
-  const { state, triage, commit, description, elsewhere } = finding;
+  const { state, triage, commit, description, elsewhere, verification } = finding;
   if (triage.state !== 'open') return null;
   const places = placesHref(finding);
   return (
@@ -29,6 +29,8 @@ export function NextSteps({ finding }: { finding: FindingDetail }) {
       <ol className="steps">
         <li>
           <strong>{adviceOf(description).advice}</strong>{' '}
+          {verification?.verdict === 'active' && 'Its provider still accepts it. '}
+          {verification?.verdict === 'inactive' && 'Its provider no longer accepts it. '}
           {state === 'gone'
             ? 'It is no longer found, but stays valid until it is revoked.'
             : 'Until then anyone who can read this text can use it.'}

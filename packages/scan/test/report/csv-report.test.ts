@@ -27,7 +27,9 @@ test('there is a header, also without findings, and a row for each finding', () 
   const [header, ...none] = rowsOf(csv(() => undefined));
   assert.deepEqual(none, []);
   const commit = { id: 'a1', author: 'Ada', email: 'ada@example.org', date: '2026-01-01T00:00:00Z', subject: 's' };
-  const rows = rowsOf(csv((report) => report.finding(finding({ secret: 'ghp_***', commit, verification: VERIFICATION }))));
+  const rows = rowsOf(
+    csv((report) => report.finding(finding({ secret: 'ghp_***', commit, verification: VERIFICATION }))),
+  );
   assert.equal(rows.length, 2);
   assert.deepEqual(Object.fromEntries(header!.map((name, i) => [name, rows[1]![i]])), {
     rule: 'github-personal-access-token',
