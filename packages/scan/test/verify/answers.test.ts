@@ -32,6 +32,8 @@ interface Documented {
   name: string;
   rule: string;
   text?: string;
+  /** Text before the first case of the rule. */
+  before?: string;
   request: { method?: string; url: string; headers?: Record<string, string>; body?: string };
   active: Answer;
   /** Null where a refusal says nothing for certain. */
@@ -45,11 +47,11 @@ const specs = new Map<string, VerificationSpec>();
 for (const { verify } of set.rules) if (typeof verify === 'object') specs.set(verify.name, verify);
 
 /** Finds the secret of a case as a scan does, with what its verification needs besides. */
-function detected({ rule: id, text }: Documented): DetectedFinding {
+function detected({ rule: id, text, before = '' }: Documented): DetectedFinding {
   const rule = set.rules.find((each) => each.id === id)!;
   const template = text ?? readCases().get(id)?.positive[0] ?? formCases().get(id)!.positive[0]!;
   const expanded = expandCase(template, id);
-  expanded.text = checkedText(rule, expanded.text);
+  expanded.text = before + checkedText(rule, expanded.text);
   const found = detect(rule, expanded);
   assert.ok(found, `${id} finds nothing in ${expanded.text}`);
   return found;
