@@ -112,6 +112,8 @@ test('verdicts are shown, and findings are filtered by them', () =>
     const found = (['active', 'inactive', 'unknown'] as const).map((verdict, at) =>
       reported(at + 1, { verification: verified(verdict) }),
     );
+    const description = 'A made-up token; revoke it at https://example.com/tokens.';
+    found[0] = { ...found[0]!, description };
     await runOf(findings, 'verdicts', [...found, reported(9)]);
     await driver.goto('/findings?target=verdicts');
     await listed(driver, 4);
@@ -124,7 +126,10 @@ test('verdicts are shown, and findings are filtered by them', () =>
     await details.getByText('Made-up says that it is active').waitFor();
     await details.getByText('octocat').waitFor();
     await details.getByText('repo, gist').waitFor();
-    await page.getByTestId('finding-steps').getByText('Its provider still accepts it.').waitFor();
+    const steps = page.getByTestId('finding-steps');
+    await steps.getByText('Its provider still accepts it.').waitFor();
+    const where = steps.getByRole('link', { name: 'https://example.com/tokens', exact: true });
+    assert.equal(await where.getAttribute('href'), 'https://example.com/tokens');
   }));
 
 test('the page of a finding shows where it is, its details and its history, and accepts its triage', () =>
