@@ -137,6 +137,10 @@ describe('the findings of a workflow', () => {
     assert.match(ran.stderr, /1 finding was not verified: the secret is no longer at its place/);
   });
 
+  test('leave no secret in the log of the server', () => {
+    for (const secret of SECRETS) assert.ok(!(server.stdout + server.stderr).includes(secret.slice(4)));
+  });
+
   const detailOf = async ({ id }: Finding): Promise<Finding> =>
     JSON.parse((await command('findings', 'get', id)).stdout) as Finding;
 });

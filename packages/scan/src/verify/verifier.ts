@@ -35,6 +35,13 @@ export interface VerifierParts {
   resolve?: ResolveHost;
 }
 
+/** How the secrets of a rule are verified. */
+export interface RuleVerification {
+  spec: VerificationSpec;
+  /** Only the name before a secret says whose it is: a rejected one may be something else of theirs. */
+  by_name: boolean;
+}
+
 interface HostState {
   /** One request at a time waits for the rate. */
   turn: Permits;
@@ -46,7 +53,7 @@ interface HostState {
 /** Asks providers about secrets: each request once, at a bounded rate, through the guard. */
 export class Verifier {
   readonly #options: VerifyOptions;
-  readonly #specs: ReadonlyMap<string, VerificationSpec>;
+  readonly #rules: ReadonlyMap<string, RuleVerification>;
   readonly #parts: VerifierParts;
   readonly #agents: OutboundAgents;
   readonly #answers = new Map<string, Promise<Verification>>();
@@ -54,10 +61,10 @@ export class Verifier {
   readonly #rates: RateBuckets;
   readonly #hosts = new Map<string, HostState>();
 
-  /** @param specs how secrets are verified, by the id of their rule */
-  constructor(options: VerifyOptions, specs: ReadonlyMap<string, VerificationSpec>, parts: VerifierParts) {
+  /** @param rules how secrets are verified, by the id of their rule */
+  constructor(options: VerifyOptions, rules: ReadonlyMap<string, RuleVerification>, parts: VerifierParts) {
     this.#options = options;
-    this.#specs = specs;
+    this.#rules = rules;
     this.#parts = parts;
     this.#agents = new OutboundAgents(options, parts.resolve);
     this.#rates = new RateBuckets({ perSecond: options.ratePerSecond, burst: 1 });
@@ -66,9 +73,10 @@ export class Verifier {
 
   /** Returns what is known of the secret of a finding. Never rejects. */
   async verify(finding: DetectedFinding): Promise<Verification> {
-    const spec = this.#specs.get(finding.rule_id);
-    if (spec === undefined) return this.#unknown('no verification is known for this rule');
+    const rule = this.#rules.get(finding.rule_id);
+    if (rule === undefined) return this.#unknown('no verification is known for this rule');
     if (finding.secret === '') return this.#unknown('the finding is a path, not a secret');
+    const { spec } = rule;
     const { secret, companions = {} } = finding;
     if (spec.type === 'jwt') return this.#dated(judgeJwt(secret, this.#parts.clock.now()));
     const missing = spec.companions.find(({ name, optional }) => !optional && companions[name] === undefined);
@@ -83,7 +91,8 @@ export class Verifier {
       // An address with a companion that is no host; its message would repeat the value.
       return this.#unknown(`no valid request to ${spec.provider} can be made of it`);
     }
-    return this.#once(spec, request, Object.values(values));
+    const verification = await this.#once(spec, request, Object.values(values));
+    return rule.by_name && verification.verdict === 'inactive' ? doubted(verification) : verification;
   }
 
   async close(): Promise<void> {
@@ -167,6 +176,10 @@ export class Verifier {
   #dated({ verdict, reason, identity, permissions }: Judged): Verification {
     return { verdict, reason, checked_at: new Date(this.#parts.clock.now()).toISOString(), identity, permissions };
   }
+}
+
+function doubted({ reason, ...verification }: Verification): Verification {
+  return { ...verification, verdict: 'unknown', reason: `${reason}, but it may be another kind of secret` };
 }
 
 function missingReason({ provider }: HttpVerification, { name, of }: Companion): string {

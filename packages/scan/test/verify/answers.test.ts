@@ -83,12 +83,16 @@ async function verdictOf(each: Documented, finding: DetectedFinding, answer: Ans
   await using provider = await startProvider((_request, response) => reply(response, answer));
   const endpoints = [{ name: each.name, url: provider.url }];
   const { rule_id } = finding;
-  const verifier = new Verifier(verifyOptions({ endpoints }), new Map([[rule_id, specs.get(each.name)!]]), {
-    clock: systemClock,
-    signal: new AbortController().signal,
-    known: new Map(),
-    record: () => undefined,
-  });
+  const verifier = new Verifier(
+    verifyOptions({ endpoints }),
+    new Map([[rule_id, { spec: specs.get(each.name)!, by_name: false }]]),
+    {
+      clock: systemClock,
+      signal: new AbortController().signal,
+      known: new Map(),
+      record: () => undefined,
+    },
+  );
   const verification = await verifier.verify(finding);
   await verifier.close();
   return { verification, received: provider.received };

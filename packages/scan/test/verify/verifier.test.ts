@@ -213,6 +213,15 @@ describe('answers', () => {
     assert.ok(permissions.every(({ length }) => length === 100));
   });
 
+  test('a rejection says little of a secret that only its name assigns to the provider', async () => {
+    await using provider = await startProvider((_request, response) => response.writeHead(401, ok).end('{}'));
+    const options = { endpoints: [{ name: 'made-up', url: provider.url }] };
+    await using made = verifying(options, specOf(), {}, true);
+    const { verdict, reason } = await made.verifier.verify(foundSecret(SECRET));
+    assert.equal(verdict, 'unknown');
+    assert.match(reason, /^Made-up rejected it at .* \(HTTP 401\), but it may be another kind of secret$/);
+  });
+
   test('a rule without a verification, and a missing companion, are said to be so', async () => {
     const companions = [{ name: 'account_sid', regex: 'x', of: 'nearby', optional: false } as const];
     await using made = verifying({}, specOf({ companions }));

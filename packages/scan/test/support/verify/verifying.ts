@@ -4,7 +4,7 @@ import type { Verification } from '@heddle/base/vocabulary/verdict';
 import type { VerificationSpec } from '../../../src/detect/rules/verification-spec.ts';
 import type { DetectedFinding } from '../../../src/result.ts';
 import { ENVIRONMENT_WITHOUT_PROXY, VERIFY_OPTIONS, type VerifyOptions } from '../../../src/verify/options.ts';
-import { Verifier, type VerifierParts } from '../../../src/verify/verifier.ts';
+import { type RuleVerification, Verifier, type VerifierParts } from '../../../src/verify/verifier.ts';
 
 /** Options that allow one loopback address, as if it were a public one. */
 export function verifyOptions(changes: Partial<VerifyOptions> = {}): VerifyOptions {
@@ -62,14 +62,19 @@ export function verifying(
   options: Partial<VerifyOptions>,
   spec: VerificationSpec = specOf(),
   parts: Partial<VerifierParts> = {},
+  by_name = false,
 ): Verifying {
   const recorded = new Map<string, Verification>();
-  const verifier = new Verifier(verifyOptions(options), new Map([['made-up-token', spec]]), {
-    clock: systemClock,
-    signal: new AbortController().signal,
-    known: new Map(),
-    record: (key, verification) => void recorded.set(key, verification),
-    ...parts,
-  });
+  const verifier = new Verifier(
+    verifyOptions(options),
+    new Map<string, RuleVerification>([['made-up-token', { spec, by_name }]]),
+    {
+      clock: systemClock,
+      signal: new AbortController().signal,
+      known: new Map(),
+      record: (key, verification) => void recorded.set(key, verification),
+      ...parts,
+    },
+  );
   return { verifier, recorded, [Symbol.asyncDispose]: () => verifier.close() };
 }
