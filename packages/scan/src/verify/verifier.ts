@@ -15,7 +15,7 @@ import { UnusableValue } from './template.ts';
 
 /** Requests under way at the same time, to all hosts. */
 const REQUESTS_MAX = 16;
-/** Secrets whose verdicts are kept; further ones are not verified. About 40 MiB. */
+/** Secrets whose verdicts are kept; further ones are not verified. They take about 50 MiB. */
 const SECRETS_MAX = 100_000;
 /** Failures in a row after which a host is asked no more. */
 const FAILURES_MAX = 5;
