@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
-import type { Ended } from '@heddle/test-support/cli/command-process';
+import { makeCertificate } from '@heddle/test-support/certificates';
+import { ended, type Ended } from '@heddle/test-support/cli/command-process';
 import { ScanDirectory, token } from '../support/cli/scan-process.ts';
 
 const ACTIVE = token(1);
@@ -76,10 +78,10 @@ describe('heddle scan --verify', () => {
   test('gives each finding a verdict in every format, asks once for each secret, and shows none', async () => {
     const formats = ['text', 'sarif', 'junit', 'html', 'csv'] as const;
     const reports = formats.flatMap((format) => ['--report', `${format}=report.${format}`]);
-    const ended = await verify('app', '--json', ...reports);
-    assert.equal(ended.code, 1);
+    const scanned = await verify('app', '--json', ...reports);
+    assert.equal(scanned.code, 1);
     assert.deepEqual(asked.toSorted(), [ACTIVE, INACTIVE, FAILING].toSorted());
-    const findings = ended.json.filter(({ type }) => type === 'finding');
+    const findings = scanned.json.filter(({ type }) => type === 'finding');
     const verdicts = findings.map(({ path, verification }) => {
       const { verdict, reason, identity, permissions } = verification as Record<string, unknown>;
       return [path, verdict, String(reason).replace(address.slice('http://'.length), 'HOST'), identity, permissions];
@@ -90,9 +92,9 @@ describe('heddle scan --verify', () => {
       ['app/c.env', 'unknown', 'GitHub failed (HTTP 500); verify it again later', null, []],
       ['app/c.env', 'active', 'GitHub accepted it at HOST (HTTP 200)', 'octocat', ['repo', 'gist']],
     ]);
-    assert.deepEqual(ended.json.at(-1)!['verdicts'], { active: 2, inactive: 1, unknown: 1, not_shown: 0 });
-    assert.match(ended.stderr, /verified: 2 active, 1 inactive, 1 unknown/);
-    assertNoSecret(ended.stdout + ended.stderr);
+    assert.deepEqual(scanned.json.at(-1)!['verdicts'], { active: 2, inactive: 1, unknown: 1, not_shown: 0 });
+    assert.match(scanned.stderr, /verified: 2 active, 1 inactive, 1 unknown/);
+    assertNoSecret(scanned.stdout + scanned.stderr);
     for (const format of formats) assertNoSecret(fileOf(`report.${format}`));
     assert.match(
       fileOf('report.text'),
@@ -146,7 +148,7 @@ describe('heddle scan --verify', () => {
   });
 
   test('does not send secrets to internal addresses unless they are allowed', async () => {
-    const ended = await directory.scan([
+    const scanned = await directory.scan([
       'app/a.env',
       '--rules',
       'verify.toml',
@@ -154,12 +156,12 @@ describe('heddle scan --verify', () => {
       '--verify-endpoint',
       `github=${address}`,
     ]);
-    assert.match(ended.stdout, /verified {4}unknown: GitHub was not asked: 127\.0\.0\.1 is a loopback address/);
+    assert.match(scanned.stdout, /verified {4}unknown: GitHub was not asked: 127\.0\.0\.1 is a loopback address/);
     assert.deepEqual(asked, []);
   });
 
   test('names an endpoint of no verification, and what may be meant', async () => {
-    const ended = await directory.scan([
+    const scanned = await directory.scan([
       'app',
       '--rules',
       'verify.toml',
@@ -167,8 +169,41 @@ describe('heddle scan --verify', () => {
       '--verify-endpoint',
       'githab=https://github.example',
     ]);
-    assert.equal(ended.code, 2);
-    assert.match(ended.stderr, /--verify-endpoint githab: no rule has such a verification; did you mean "github"/);
+    assert.equal(scanned.code, 2);
+    assert.match(scanned.stderr, /--verify-endpoint githab: no rule has such a verification; did you mean "github"/);
+  });
+
+  test('a provider needs a certificate that is trusted', async () => {
+    const { pem, key } = await makeCertificate({ name: '127.0.0.1', names: ['127.0.0.1'] });
+    directory.write('ca.pem', pem);
+    const server = createTlsServer({ cert: pem, key }, (_request, response) => response.writeHead(401).end());
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const endpoint = `github=https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const args = ['app/b.env', ...ask(), '--verify-endpoint', endpoint];
+    const [untrusted, trusted] = await Promise.all([
+      directory.scan(args),
+      ended(directory.startIn({ NODE_EXTRA_CA_CERTS: directory.at('ca.pem') }, ...args)),
+    ]);
+    server.closeAllConnections();
+    server.close();
+    assert.match(untrusted.stdout, /verified {4}unknown: GitHub did not answer: TLS failed \(/);
+    assert.match(trusted.stdout, /verified {4}inactive: GitHub rejected it/);
+  });
+
+  test('an interrupted scan says so, and asks only about what it does not know yet', async () => {
+    const child = directory.start('app', '--json', '--state', 'ended', ...ask(), '--verify-rate', '1');
+    onRequest = (count) => {
+      if (count === 2) child.kill('SIGINT');
+    };
+    const first = await ended(child);
+    assert.equal(first.code, 130);
+    assert.match(first.stderr, /The same command resumes from ended/);
+    const [known] = asked;
+    onRequest = () => undefined;
+    const again = await directory.scan(['app', '--json', '--state', 'ended', ...ask()]);
+    assert.equal(asked.filter((secret) => secret === known).length, 1);
+    assert.deepEqual(again.json.at(-1)!['verdicts'], { active: 2, inactive: 1, unknown: 1, not_shown: 0 });
   });
 
   test('a killed scan asks only about what it does not know yet', async () => {

@@ -106,9 +106,9 @@ export class ScanRun {
     if (signal?.aborted === true) onAbort();
     this.#pump();
     await this.#ended.promise;
-    signal?.removeEventListener('abort', onAbort);
     if (this.#abortReason !== null && this.#failure === null) await this.#results.deliverRest();
     if (this.#failure === null) await this.#settleObserver();
+    signal?.removeEventListener('abort', onAbort);
     this.#stopTimer();
     this.#environment.onThreadEnd?.(liveCounts());
     if (this.#budget.inUse !== 0) this.#log.error({ permits: this.#budget.inUse }, 'permits were not released');
