@@ -1,6 +1,7 @@
 import type { Encoding } from '../result.ts';
 import { EncodedText } from './decode/encoded-text.ts';
 import { EncodedSearch } from './encoded-search.ts';
+import { companionsOf } from './companions.ts';
 import { Layer, type ObjectGate } from './layer.ts';
 import { LineIndex } from './line-index.ts';
 import { MatchContexts, type SurroundingText } from './match-contexts.ts';
@@ -22,13 +23,15 @@ export interface ObjectContext {
   inlineIgnores: boolean;
   /** Lines of context on each side of a match; 0 for no contexts. */
   contextLines: number;
+  /** Whether secrets will be verified: what that needs besides them is collected. */
+  verifies: boolean;
   /** Memory for decoded pieces, one per nested encoding level. */
   scratch: readonly number[];
   /** For an object encoded as a whole: its encoding, and the source bytes per decoded byte. */
   whole?: { encoding: Encoding; unit_bytes: number };
 }
 
-type Judged = Pick<Detection, 'confidence' | 'confidence_reason' | 'key_path' | 'key_name'>;
+type Judged = Pick<Detection, 'confidence' | 'confidence_reason' | 'key_path' | 'key_name' | 'companions'>;
 
 /** Comments that exempt their line. */
 const INLINE_IGNORES = ['heddle:allow', 'gitleaks:allow'];
@@ -89,9 +92,19 @@ export class ObjectScan {
     const around = this.#textAround(candidate.start, candidate.end);
     this.#contexts?.addSecret(candidate, encodings.length > 0);
     if (this.#isAllowed(candidate, linesOf(candidate, around))) return;
-    const detection = this.#detection(candidate, encodings, { ...verdict, ...place.key });
+    const detection = this.#detection(candidate, encodings, {
+      ...verdict,
+      ...place.key,
+      ...this.#companions(candidate, place),
+    });
     this.#contexts?.addDetection(detection, candidate, around);
     this.#pending.add(candidate.rule, detection);
+  }
+
+  #companions(candidate: Candidate, { text, at }: JudgedPlace): Pick<Detection, 'companions'> {
+    const { rule } = candidate.rule;
+    if (!this.#context.verifies || typeof rule.verify !== 'object' || rule.verify.companions.length === 0) return {};
+    return { companions: companionsOf(candidate, text, at) };
   }
 
   #isAllowed({ rule, match, secret }: Candidate, line: string): boolean {

@@ -14,6 +14,10 @@ const COLUMNS = [
   'commit',
   'author',
   'date',
+  'verdict',
+  'verdict reason',
+  'identity',
+  'permissions',
 ] as const;
 
 /** One row for each finding (RFC 4180), for spreadsheets. What was not scanned is in no row. */
@@ -27,6 +31,7 @@ export class CsvReport implements ScanReport {
 
   finding(finding: Finding): void {
     const { rule_id, confidence, path, line, column, secret, key_path, description, fingerprint, commit } = finding;
+    const { verification } = finding;
     this.#header();
     this.#row([
       rule_id,
@@ -41,6 +46,10 @@ export class CsvReport implements ScanReport {
       commit?.id ?? '',
       commit === undefined ? '' : `${commit.author} <${commit.email}>`,
       commit?.date ?? '',
+      verification?.verdict ?? '',
+      verification?.reason ?? '',
+      verification?.identity ?? '',
+      verification?.permissions.join(' ') ?? '',
     ]);
   }
 

@@ -1,9 +1,9 @@
-import { CONFIDENCES, type Confidence } from '@heddle/base/vocabulary/confidence';
 import type { ContextLine, Finding, Problem } from '../result.ts';
 import { byteCount, counted, elapsed } from './figures.ts';
 import { xmlText } from './junit-report.ts';
 import type { ReportSummary, ScanReport, TextSink } from './report.ts';
 import { Spool } from './spool.ts';
+import { verificationText } from './verification-words.ts';
 import { visible } from './visible.ts';
 
 const STYLE = `
@@ -17,16 +17,22 @@ p { margin: .25rem 0 } code, pre { font: 13px/1.45 ui-monospace, monospace; over
 pre { overflow-x: auto; margin: .5rem 0 } pre b { color: var(--quiet); font-weight: normal }
 mark { background: var(--mark); color: inherit } .quiet { color: var(--quiet) } .bad { color: var(--bad) }`;
 
-const HEADINGS: Readonly<Record<Confidence, string>> = {
+/** Parts of the page in their order: verdicts, where there are any, count more than the confidence. */
+const PARTS = ['active', 'high', 'medium', 'low', 'inactive'] as const;
+type Part = (typeof PARTS)[number];
+
+const HEADINGS: Readonly<Record<Part, string>> = {
+  active: 'Active: revoke these now',
   high: 'Revoke these first',
   medium: 'Look at these next',
   low: 'Less certain',
+  inactive: 'Inactive: remove these from the text',
 };
 
-/** One page without scripts or other files: findings by confidence, the surest first, then what was not scanned. */
+/** One page without scripts or other files: active secrets, the others by confidence, then what was not scanned. */
 export class HtmlReport implements ScanReport {
   readonly #sink: TextSink;
-  readonly #findings = new Map<Confidence, { spool: Spool; count: number }>();
+  readonly #findings = new Map<Part, { spool: Spool; count: number }>();
   readonly #problems = new Spool();
 
   constructor(sink: TextSink) {
@@ -34,8 +40,9 @@ export class HtmlReport implements ScanReport {
   }
 
   finding(finding: Finding): void {
-    const part = this.#findings.get(finding.confidence) ?? { spool: new Spool(), count: 0 };
-    this.#findings.set(finding.confidence, part);
+    const name = partOf(finding);
+    const part = this.#findings.get(name) ?? { spool: new Spool(), count: 0 };
+    this.#findings.set(name, part);
     part.count += 1;
     part.spool.write(articleOf(finding));
   }
@@ -65,26 +72,35 @@ export class HtmlReport implements ScanReport {
         `${ignored > 0 ? `; ignored by fingerprint: ${counted(ignored, 'finding')}` : ''}</p>\n`,
     );
     if (outcome === 'aborted') this.#sink.write(`<p class="bad">The scan was aborted: ${htmlText(reason)}</p>\n`);
-    for (const confidence of CONFIDENCES.toReversed()) this.#section(confidence);
+    for (const part of PARTS) this.#section(part);
     if (this.#problems.isEmpty) return;
     this.#sink.write('<h2>Not scanned completely</h2>\n<ul>\n');
     this.#problems.drainTo(this.#sink);
     this.#sink.write('</ul>\n');
   }
 
-  #section(confidence: Confidence): void {
-    const part = this.#findings.get(confidence);
+  #section(name: Part): void {
+    const part = this.#findings.get(name);
     if (part === undefined) return;
-    const note = `<span class="quiet">${counted(part.count, 'finding')} of ${confidence} confidence</span>`;
-    this.#sink.write(`<h2>${HEADINGS[confidence]} ${note}</h2>\n`);
+    const what = name === 'active' || name === 'inactive' ? '' : ` of ${name} confidence`;
+    const note = `<span class="quiet">${counted(part.count, 'finding')}${what}</span>`;
+    this.#sink.write(`<h2>${HEADINGS[name]} ${note}</h2>\n`);
     part.spool.drainTo(this.#sink);
   }
+}
+
+function partOf({ verification, confidence }: Finding): Part {
+  return verification === undefined || verification.verdict === 'unknown' ? confidence : verification.verdict;
 }
 
 function articleOf(finding: Finding): string {
   const { rule_id, description, path, line, column, secret, confidence_reason, key_path, commit, fingerprint } =
     finding;
   const key = key_path === undefined ? '' : `<p>Key: <code>${htmlText(key_path)}</code></p>\n`;
+  const verified =
+    finding.verification === undefined
+      ? ''
+      : `<p>${htmlText(capitalised(verificationText(finding.verification)))}; asked ${finding.verification.checked_at}</p>\n`;
   const origin =
     commit === undefined
       ? ''
@@ -92,10 +108,14 @@ function articleOf(finding: Finding): string {
         `${htmlText(`${commit.author} <${commit.email}>`)}: ${htmlText(commit.subject)}</p>\n`;
   return (
     `<article>\n<h3><code>${htmlText(`${path}:${line}:${column}`)}</code></h3>\n<p>${htmlText(description)}</p>\n` +
-    `${contextOf(finding.context ?? [])}${key}${origin}` +
+    `${contextOf(finding.context ?? [])}${verified}${key}${origin}` +
     `<p class="quiet">${htmlText(rule_id)}; ${secret === '' ? '' : `secret <code>${htmlText(secret)}</code>; `}` +
     `${htmlText(confidence_reason)}; fingerprint <code>${htmlText(fingerprint)}</code></p>\n</article>\n`
   );
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function contextOf(lines: readonly ContextLine[]): string {

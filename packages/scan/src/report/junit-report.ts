@@ -1,5 +1,6 @@
 import type { Finding, Problem } from '../result.ts';
 import { PROBLEM_WORDS } from './problem-words.ts';
+import { verificationText } from './verification-words.ts';
 import type { ReportSummary, ScanReport, TextSink } from './report.ts';
 import { Spool } from './spool.ts';
 
@@ -39,7 +40,7 @@ export class JunitReport implements ScanReport {
   finding(finding: Finding): void {
     this.#failures += 1;
     const { rule_id, description, path, line, column, match, fingerprint, commit, encodings } = finding;
-    const { confidence, confidence_reason, key_path } = finding;
+    const { confidence, confidence_reason, key_path, verification } = finding;
     const place = `${path}:${line}:${column}`;
     const lines = [
       `rule: ${rule_id}`,
@@ -47,6 +48,7 @@ export class JunitReport implements ScanReport {
       `match: ${match}`,
       ...(key_path === undefined ? [] : [`key: ${key_path}`]),
       `confidence: ${confidence}: ${confidence_reason}`,
+      ...(verification === undefined ? [] : [`verified: ${verificationText(verification)}`]),
       `fingerprint: ${fingerprint}`,
       ...(encodings.length === 0 ? [] : [`encoded as: ${encodings.join(', then ')}`]),
       ...(commit === undefined ? [] : [`commit: ${commit.id} ${commit.date} ${commit.author} <${commit.email}>`]),

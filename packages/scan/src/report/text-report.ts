@@ -1,7 +1,9 @@
+import type { Verification } from '@heddle/base/vocabulary/verdict';
 import type { Commit, ContextLine, Finding, Problem } from '../result.ts';
 import { byteCount, counted, elapsed, rate } from './figures.ts';
 import { problemLines, ProblemTally } from './problem-tally.ts';
 import type { Paint, ReportSummary, ScanReport, TextSink } from './report.ts';
+import { verdictCountsText, verificationText } from './verification-words.ts';
 import { shortened, visible } from './visible.ts';
 
 const MATCH_CHARACTERS = 160;
@@ -57,7 +59,7 @@ export class TextReport implements ScanReport {
   #block(finding: Finding): string[] {
     const { rule_id, description, path, line, column, match, secret, entropy, fingerprint, encodings, commit } =
       finding;
-    const { confidence, confidence_reason, key_path, key_name, context = [] } = finding;
+    const { confidence, confidence_reason, key_path, key_name, context = [], verification } = finding;
     const fields: [string, string][] = [['at', this.#paint('cyan', `${visible(path)}:${line}:${column}`)]];
     if (secret !== '') {
       const shown = visible(shortened(secret, MATCH_CHARACTERS));
@@ -67,6 +69,7 @@ export class TextReport implements ScanReport {
     const key = [key_path, key_name === undefined ? undefined : `(${key_name})`].filter((part) => part !== undefined);
     if (key.length > 0) fields.push(['key', visible(key.join(' '))]);
     fields.push(['confidence', `${confidence}: ${visible(confidence_reason)}`]);
+    if (verification !== undefined) fields.push(['verified', this.#verified(verification)]);
     if (encodings.length > 0) fields.push(['encoded', encodings.join(', then ')]);
     if (commit !== undefined) fields.push(['commit', commitLine(commit)]);
     fields.push(['fingerprint', fingerprint]);
@@ -75,6 +78,11 @@ export class TextReport implements ScanReport {
       ...fields.map(([name, value]) => `    ${this.#paint('gray', name.padEnd(11))} ${value}`),
       ...(this.#withContext ? this.#contextLines(context) : []),
     ];
+  }
+
+  #verified(verification: Verification): string {
+    const text = visible(verificationText(verification));
+    return verification.verdict === 'active' ? this.#paint('red', text) : text;
   }
 
   /** Writes `12 │ text`, with `>` before the lines of the match. */
@@ -99,7 +107,7 @@ function commitLine({ id, date, author, email, subject }: Commit): string {
 
 /** Formats the end of a scan: what was found, scanned and left out, and what to do. */
 export function summaryLines(summary: ReportSummary, problems: ProblemTally, paint: Paint): string[] {
-  const { reported, ignored, below_confidence, baseline, metrics, duration_ms, outcome } = summary;
+  const { reported, ignored, below_confidence, baseline, metrics, duration_ms, outcome, verdicts } = summary;
   const secrets = baseline === undefined ? 'secret' : 'new secret';
   const whole = outcome === 'complete';
   const verdict =
@@ -111,6 +119,7 @@ export function summaryLines(summary: ReportSummary, problems: ProblemTally, pai
   const speed = bytes_scanned < RATE_BYTES_MIN ? '' : ` (${rate(bytes_scanned, duration_ms)})`;
   const scanned = `${counted(objects_completed, 'object')}, ${byteCount(bytes_scanned)} in ${elapsed(duration_ms)}${speed}`;
   const lines = [`${verdict} in ${scanned}`];
+  if (verdicts !== undefined) lines.push(`  verified: ${verdictCountsText(verdicts)}`);
   if (baseline !== undefined) {
     const gone =
       baseline.gone === 0
