@@ -3,6 +3,7 @@ import { ArReader } from './ar/reader.ts';
 import { ByteSource } from './byte-source.ts';
 import { openCompressed } from './compressed-file.ts';
 import { ArchiveBudget, checkDepth, type ArchiveContext } from './context.ts';
+import { openImageArchive } from './image/reader.ts';
 import type { ArchiveFormat, ArchiveReader } from './port.ts';
 import { TarReader } from './tar/reader.ts';
 import { openZip } from './zip/open.ts';
@@ -30,7 +31,11 @@ export async function openArchive(
     budget.check(context.path, false);
     const source = new ByteSource(reader);
     if (format === 'zip') return await openZip(source, budget, closeReader);
-    if (format === 'tar') return new TarReader({ source, budget, charged: false, close: closeReader });
+    if (format === 'tar')
+      return (
+        (await openImageArchive(source, budget, closeReader)) ??
+        new TarReader({ source, budget, charged: false, close: closeReader })
+      );
     if (format === 'deb') return new ArReader(source, budget, closeReader);
     return await openCompressed(format, source, budget, closeReader);
   } catch (error) {

@@ -97,30 +97,3 @@ class MemoryInput implements Input {
     this.#bytes = this.#bytes.subarray(length);
   }
 }
-
-/** Defers the creation of an unpacker until its first use. */
-export class LazyUnpacker implements Unpacker {
-  readonly #make: () => Promise<Unpacker>;
-  #unpacker: Unpacker | null = null;
-
-  constructor(make: () => Promise<Unpacker>) {
-    this.#make = make;
-  }
-
-  next(): Uint8Array | null | Promise<Uint8Array | null> {
-    return this.#unpacker === null ? this.#begin() : this.#unpacker.next();
-  }
-
-  async #begin(): Promise<Uint8Array | null> {
-    this.#unpacker = await this.#make();
-    return this.#unpacker.next();
-  }
-
-  remark(): ReturnType<NonNullable<Unpacker['remark']>> {
-    return this.#unpacker?.remark?.();
-  }
-
-  close(): void {
-    this.#unpacker?.close();
-  }
-}
