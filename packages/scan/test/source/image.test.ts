@@ -333,7 +333,11 @@ it('the registry of the Docker project serves images to the scan', { skip: missi
   const folder = temporaryFolder(t);
   const config = join(folder, 'config.yml');
   write(config, `version: 0.1\nstorage: {filesystem: {rootdirectory: ${folder}/data}}\nhttp: {addr: "127.0.0.1:0"}\n`);
-  const server = spawn(REGISTRY, ['serve', config], { stdio: ['ignore', 'pipe', 'pipe'] });
+  // It takes its settings from variables, too.
+  const server = spawn(REGISTRY, ['serve', config], {
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   t.after(() => server.kill());
   let log = '';
   for (const stream of [server.stdout, server.stderr]) stream.on('data', (text: Buffer) => (log += text.toString()));
