@@ -3,8 +3,12 @@ import { ArReader } from './ar/reader.ts';
 import { ByteSource } from './byte-source.ts';
 import { openCompressed } from './compressed-file.ts';
 import { ArchiveBudget, checkDepth, type ArchiveContext } from './context.ts';
+import { CpioReader } from './cpio/reader.ts';
 import { openImageArchive } from './image/reader.ts';
 import type { ArchiveFormat, ArchiveReader } from './port.ts';
+import { RarReader } from './rar/reader.ts';
+import { RpmReader } from './rpm/reader.ts';
+import { openSevenZip } from './sevenzip/reader.ts';
 import { TarReader } from './tar/reader.ts';
 import { openZip } from './zip/open.ts';
 
@@ -30,16 +34,37 @@ export async function openArchive(
     checkDepth(context);
     budget.check(context.path, false);
     const source = new ByteSource(reader);
-    if (format === 'zip') return await openZip(source, budget, closeReader);
-    if (format === 'tar')
-      return (
-        (await openImageArchive(source, budget, closeReader)) ??
-        new TarReader({ source, budget, charged: false, close: closeReader })
-      );
-    if (format === 'deb') return new ArReader(source, budget, closeReader);
-    return await openCompressed(format, source, budget, closeReader);
+    return await readerOf(format, source, budget, closeReader);
   } catch (error) {
     await closeReader();
     throw error;
+  }
+}
+
+async function readerOf(
+  format: ArchiveFormat,
+  source: ByteSource,
+  budget: ArchiveBudget,
+  close: () => Promise<void>,
+): Promise<ArchiveReader> {
+  switch (format) {
+    case 'zip':
+      return await openZip(source, budget, close);
+    case 'tar':
+      return (
+        (await openImageArchive(source, budget, close)) ?? new TarReader({ source, budget, charged: false, close })
+      );
+    case 'deb':
+      return new ArReader(source, budget, close);
+    case 'rpm':
+      return new RpmReader(source, budget, close);
+    case 'cpio':
+      return new CpioReader({ source, budget, charged: false, close });
+    case '7z':
+      return await openSevenZip(source, budget, close);
+    case 'rar':
+      return new RarReader(source, budget, close);
+    default:
+      return await openCompressed(format, source, budget, close);
   }
 }
