@@ -5,6 +5,7 @@ import { openCompressed } from './compressed-file.ts';
 import { ArchiveBudget, checkDepth, type ArchiveContext } from './context.ts';
 import { CpioReader } from './cpio/reader.ts';
 import { openImageArchive } from './image/reader.ts';
+import { OfficeArchive } from './office/office-archive.ts';
 import type { ArchiveFormat, ArchiveReader } from './port.ts';
 import { RarReader } from './rar/reader.ts';
 import { RpmReader } from './rpm/reader.ts';
@@ -49,7 +50,7 @@ async function readerOf(
 ): Promise<ArchiveReader> {
   switch (format) {
     case 'zip':
-      return await openZip(source, budget, close);
+      return new OfficeArchive(await openZip(source, budget, close), budget.context.path);
     case 'tar':
       return (
         (await openImageArchive(source, budget, close)) ?? new TarReader({ source, budget, charged: false, close })

@@ -6,6 +6,7 @@ import { suite, test } from 'node:test';
 
 import fc from 'fast-check';
 
+import { MEMORY_BYTES_MAX } from '../../src/archive/memory-copy.ts';
 import { detectArchive } from '../../src/archive/open-archive.ts';
 import type { ArchiveFormat } from '../../src/archive/port.ts';
 import { rar4, rar5, type RarEntry } from '../support/archive/corpus/rar.ts';
@@ -48,7 +49,10 @@ suite('7z archives', () => {
     const hidden = await readArchive('a.7z', fixture('hidden.7z'));
     assert.deepEqual(briefly(hidden.problems), ['encrypted skipped a.7z']);
     const inOrder = await readArchive('a.7z', fixture('tree.7z'), { access: 'carry' });
-    assert.deepEqual(briefly(inOrder.problems), ['unsupported_archive skipped a.7z']);
+    assert.deepEqual([inOrder.problems, contents(inOrder)], [[], FILES]);
+    const large = Buffer.concat([fixture('tree.7z'), Buffer.alloc(MEMORY_BYTES_MAX)]);
+    const refused = await readArchive('a.7z', large, { access: 'carry' });
+    assert.deepEqual(briefly(refused.problems), ['unsupported_archive skipped a.7z']);
   });
 
   test('the bytes of a solid block count against the limits, and those of entries', async () => {

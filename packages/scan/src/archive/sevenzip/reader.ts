@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib';
 
 import { ByteSource, type Input, LimitedInput, MeteredInput } from '../byte-source.ts';
-import type { ArchiveBudget } from '../context.ts';
+import { bytesText, type ArchiveBudget } from '../context.ts';
 import { EntryContent } from '../entry-content.ts';
 import { admitName } from '../entry-name.ts';
+import { copyToMemory, MEMORY_BYTES_MAX } from '../memory-copy.ts';
 import type { ArchiveEntry, ArchiveReader } from '../port.ts';
 import { ObjectFault } from '../../source/port.ts';
 import { Damage, LazyUnpacker, StoredUnpacker, type Unpacker } from '../unpack/unpacker.ts';
@@ -16,7 +17,7 @@ const HEADER_BYTES_MAX = 32 * 1024 * 1024;
 /** A header may be compressed, and its description again. */
 const HEADER_LEVELS_MAX = 4;
 
-/** Opens a 7z archive, whose header is at its end: that needs a source which is readable at any offset. */
+/** Opens a 7z archive, whose header is at its end: within another archive, it is kept in memory. */
 export async function openSevenZip(
   source: ByteSource,
   budget: ArchiveBudget,
@@ -25,14 +26,14 @@ export async function openSevenZip(
   const { path } = budget.context;
   const refusal = (code: 'unsupported_archive' | 'malformed_archive' | 'encrypted', message: string): ObjectFault =>
     new ObjectFault({ code, path, message, extent: 'skipped' });
-  if (!source.canSeek)
-    throw refusal(
-      'unsupported_archive',
-      '7z archives within other archives are not opened: their directory is at the end',
-    );
+  const seekable = source.canSeek ? source : (await copyToMemory(source)).source;
+  if (seekable === null) {
+    const message = `7z archives within other archives are opened up to ${bytesText(MEMORY_BYTES_MAX)}: their directory is at the end`;
+    throw refusal('unsupported_archive', message);
+  }
   try {
-    const { folders, files } = await readHeader(source);
-    return new SevenZipReader({ source, budget, folders, files, close });
+    const { folders, files } = await readHeader(seekable);
+    return new SevenZipReader({ source: seekable, budget, folders, files, close });
   } catch (error) {
     if (error instanceof Damage) throw refusal(error.code as 'malformed_archive', error.message);
     throw error;
