@@ -10,6 +10,7 @@ import type { ArchiveFormat, ArchiveReader } from './port.ts';
 import { RarReader } from './rar/reader.ts';
 import { RpmReader } from './rpm/reader.ts';
 import { openSevenZip } from './sevenzip/reader.ts';
+import { openSqlite } from './sqlite/reader.ts';
 import { TarReader } from './tar/reader.ts';
 import { openZip } from './zip/open.ts';
 
@@ -63,6 +64,8 @@ async function readerOf(
       return new CpioReader({ source, budget, charged: false, close });
     case '7z':
       return await openSevenZip(source, budget, close);
+    case 'sqlite':
+      return await openSqlite(source, budget, close);
     case 'rar':
       return new RarReader(source, budget, close);
     default:

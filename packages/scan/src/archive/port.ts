@@ -1,6 +1,6 @@
 import type { ObjectReader } from '../source/port.ts';
 
-export type ArchiveFormat = CompressedFormat | 'zip' | 'tar' | 'deb' | 'rpm' | 'cpio' | '7z' | 'rar';
+export type ArchiveFormat = CompressedFormat | 'zip' | 'tar' | 'deb' | 'rpm' | 'cpio' | '7z' | 'rar' | 'sqlite';
 
 /** Formats of one compressed file. */
 export type CompressedFormat = (typeof COMPRESSED_FORMATS)[number];

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 
-import { DETECT_BYTES, detectArchive, detectUnsupported } from '../../src/archive/open-archive.ts';
+import { DETECT_BYTES, detectUnsupported } from '../../src/archive/open-archive.ts';
 import { briefly, contents, readArchive, type MemoryOptions } from '../support/archive/reading.ts';
 
 const LIST = Array.from({ length: 300 }, (_, i) => `line ${i} of a list that packs well\n`).join('');
