@@ -68,7 +68,11 @@ async function readerOf(
       return await openSqlite(source, budget, close);
     case 'rar':
       return new RarReader(source, budget, close);
-    default:
+    case 'gzip':
+    case 'bzip2':
+    case 'xz':
+    case 'zstd':
+    case 'lz4':
       return await openCompressed(format, source, budget, close);
   }
 }

@@ -238,8 +238,9 @@ function swapped(content: Buffer): Buffer {
 }
 
 function setVariable(t: TestContext, name: string, value: string): void {
+  const before = process.env[name];
   process.env[name] = value;
-  t.after(() => delete process.env[name]);
+  t.after(() => (process.env[name] = before ?? ''));
 }
 
 describe('images on this machine', () => {
@@ -260,7 +261,7 @@ describe('images on this machine', () => {
       if (name === 'layout') writeLayout(image, [IMAGE]);
       else writeFileSync(image, buildTar(layoutFiles([IMAGE])));
       const changed = await openSource(spec);
-      await assert.rejects(listAll(changed, 2, cursors[0]!), /has changed since the scan was interrupted/);
+      await assert.rejects(listAll(changed, 2, cursors[0]), /has changed since the scan was interrupted/);
       await changed.close();
     }
     for (const [name, content] of [

@@ -104,7 +104,10 @@ export class SqlitePages {
 
   async *#rowsBelow(number: number, level: number, damaged: (message: string) => void): AsyncGenerator<Cell> {
     const page = level > LEVELS_MAX ? null : await this.#treePage(number);
-    if (page === null) return damaged(`page ${number} is damaged, or belongs to several trees`);
+    if (page === null) {
+      damaged(`page ${number} is damaged, or belongs to several trees`);
+      return;
+    }
     const isNode = page.kind === KIND.table_node || page.kind === KIND.index_node;
     const pointersAt = page.at + (isNode ? 12 : 8);
     // Rows that share their bytes would let a page claim more than it has.
@@ -123,7 +126,10 @@ export class SqlitePages {
         continue;
       }
       left -= cell.local_bytes;
-      if (left < 0) return damaged(`rows of page ${number} overlap; the others of it were not read`);
+      if (left < 0) {
+        damaged(`rows of page ${number} overlap; the others of it were not read`);
+        return;
+      }
       yield cell;
     }
     if (isNode) yield* this.#rowsBelow(page.bytes.readUInt32BE(page.at + 8), level + 1, damaged);

@@ -149,9 +149,9 @@ class TableUnpacker implements Unpacker {
   async next(): Promise<Uint8Array | null> {
     let text = '';
     while (text.length < PIECE_CHARACTERS) {
-      const { value, done } = await this.#lines.next();
-      if (done === true) break;
-      text += value;
+      const line = await this.#lines.next();
+      if (line.done === true) break;
+      text += line.value;
     }
     return text === '' ? null : Buffer.from(text);
   }

@@ -49,7 +49,7 @@ export class LzmaStreamUnpacker implements Unpacker {
       const count = decoder.position - from;
       this.#left -= count;
       if (count > 0) return decoder.window.subarray(from, decoder.position);
-      if (this.#isLast && !decoder.hasEnded) this.#damage ??= new Damage('the data ends too early');
+      if (this.#isLast) this.#damage ??= new Damage('the data ends too early');
     }
     return null;
   }
@@ -68,8 +68,9 @@ export class LzmaStreamUnpacker implements Unpacker {
     const decoder = this.#decoder;
     const isFirst = !this.#isBegun;
     let length = isFirst ? 0 : decoder.keepUnread();
-    if (!isFirst && length > PACKED_BYTES_MAX / 2) return void decoder.continueStream(length, this.#state(isFirst));
-    while (length < PACKED_BYTES_MAX && !this.#isLast) {
+    // Refilling before the bytes run low would move them too often.
+    const isEnough = !isFirst && length > PACKED_BYTES_MAX / 2;
+    while (!isEnough && length < PACKED_BYTES_MAX && !this.#isLast) {
       const chunk = await this.#input.peek(1);
       const count = Math.min(chunk.length, PACKED_BYTES_MAX - length);
       this.#isLast = count === 0;

@@ -140,7 +140,8 @@ export class RegistryClient {
 export async function bodyOf(response: Response, bytesMax: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of response.body ?? []) {
+  const body = (response.body ?? []) as AsyncIterable<Uint8Array> | Uint8Array[];
+  for await (const piece of body) {
     length += piece.length;
     if (length > bytesMax) throw new Error(`the answer has more than ${bytesMax} bytes`);
     pieces.push(piece);

@@ -58,7 +58,7 @@ export class LayoutStore implements ImageStore, ImageDocuments {
   }
 
   open({ locator }: ImageBlob, path: string): ObjectReader | Promise<ObjectReader> {
-    if (!isDigest(locator)) throw new Error(`image: ${locator} is not a digest`);
+    if (!isDigest(locator)) throw new Error('image: the blobs of a layout are named by digests');
     return this.#openFile(fileOf(locator), path);
   }
 
@@ -85,6 +85,7 @@ async function documentOf(open: () => ObjectReader | Promise<ObjectReader>): Pro
 export class TarStore implements ImageStore {
   readonly #path: string;
   #files: Promise<TarImageFiles> | null = null;
+  #reader: ObjectReader | null = null;
 
   constructor(path: string) {
     this.#path = path;
@@ -112,13 +113,12 @@ export class TarStore implements ImageStore {
 
   /** The files are found with a reader of its own, which stays open for the documents. */
   async #listOnce(): Promise<TarImageFiles> {
-    const reader = await this.#openFile(this.#path);
+    const reader = (this.#reader = await this.#openFile(this.#path));
     if (reader.access !== 'range') throw this.#refusal();
     // Every layer has its own limits; the archive around them needs none but the number of its files.
     const options = { ...SCAN_DEFAULTS.archives, entriesMax: FILES_MAX };
     const context = { path: this.#path, depth: 0, options, root: new RootBudget(options), report: () => undefined };
     const files = await TarImageFiles.open(new ByteSource(reader), context);
-    this.#close = async () => void (await reader.close());
     if (files === null) throw this.#refusal();
     return files;
   }
@@ -131,10 +131,9 @@ export class TarStore implements ImageStore {
     return new Error(`${this.#path} is not an archive of container images; name one of docker save, or an OCI layout`);
   }
 
-  #close: () => Promise<void> = () => Promise.resolve();
-
-  close(): Promise<void> {
-    return this.#close();
+  async close(): Promise<void> {
+    await this.#reader?.close();
+    this.#reader = null;
   }
 }
 
