@@ -7,6 +7,7 @@ import { CpioReader } from './cpio/reader.ts';
 import { openImageArchive } from './image/reader.ts';
 import { OfficeArchive } from './office/office-archive.ts';
 import type { ArchiveFormat, ArchiveReader } from './port.ts';
+import { openPdf } from './pdf/reader.ts';
 import { RarReader } from './rar/reader.ts';
 import { RpmReader } from './rpm/reader.ts';
 import { openSevenZip } from './sevenzip/reader.ts';
@@ -64,6 +65,8 @@ async function readerOf(
       return new CpioReader({ source, budget, charged: false, close });
     case '7z':
       return await openSevenZip(source, budget, close);
+    case 'pdf':
+      return await openPdf(source, budget, close);
     case 'sqlite':
       return await openSqlite(source, budget, close);
     case 'rar':

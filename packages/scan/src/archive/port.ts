@@ -1,6 +1,6 @@
 import type { ObjectReader } from '../source/port.ts';
 
-export type ArchiveFormat = CompressedFormat | 'zip' | 'tar' | 'deb' | 'rpm' | 'cpio' | '7z' | 'rar' | 'sqlite';
+export type ArchiveFormat = CompressedFormat | 'zip' | 'tar' | 'deb' | 'rpm' | 'cpio' | '7z' | 'rar' | 'sqlite' | 'pdf';
 
 /** Formats of one compressed file. */
 export type CompressedFormat = (typeof COMPRESSED_FORMATS)[number];

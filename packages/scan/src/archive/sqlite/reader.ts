@@ -1,10 +1,11 @@
-import type { ByteSource, Input } from '../byte-source.ts';
+import type { ByteSource } from '../byte-source.ts';
 import type { ArchiveBudget } from '../context.ts';
 import { EntryContent } from '../entry-content.ts';
 import { admitName } from '../entry-name.ts';
 import { copyToMemory } from '../memory-copy.ts';
 import type { ArchiveEntry, ArchiveReader } from '../port.ts';
-import { Damage, LazyUnpacker, StoredUnpacker, type Unpacker } from '../unpack/unpacker.ts';
+import { RawObject } from '../raw-object.ts';
+import { Damage, LazyUnpacker, type Unpacker } from '../unpack/unpacker.ts';
 import { SqlitePages, type Cell } from './pages.ts';
 import { columnsOf, valuesOf, type SqliteValue } from './records.ts';
 
@@ -28,7 +29,7 @@ export async function openSqlite(
 ): Promise<ArchiveReader> {
   if (source.canSeek && source.reader.size >= 0) return new SqliteReader(source, budget, close);
   const { source: copy, head } = await copyToMemory(source);
-  return copy === null ? new RawPages(head, source, budget, close) : new SqliteReader(copy, budget, close);
+  return copy === null ? new RawObject('sqlite', head, source, budget, close) : new SqliteReader(copy, budget, close);
 }
 
 /**
@@ -182,39 +183,5 @@ class UnusedUnpacker implements Unpacker {
 
   close(): void {
     this.#next = Infinity;
-  }
-}
-
-/** A database within an archive that is too large for memory: its bytes, as they are. */
-class RawPages implements ArchiveReader {
-  readonly format = 'sqlite';
-  readonly close: () => Promise<void>;
-  readonly #input: Input;
-  readonly #budget: ArchiveBudget;
-  #isGiven = false;
-
-  constructor(head: Buffer, source: ByteSource, budget: ArchiveBudget, close: () => Promise<void>) {
-    let left = head;
-    this.#input = {
-      peek: (length) => (left.length > 0 ? Promise.resolve(left.subarray(0, 64 * 1024)) : source.peek(length)),
-      consume: (length) => {
-        if (left.length > 0) left = left.subarray(length);
-        else source.consume(length);
-        budget.consume(length);
-      },
-    };
-    this.#budget = budget;
-    this.close = close;
-  }
-
-  next(): Promise<ArchiveEntry | null> {
-    if (this.#isGiven) return Promise.resolve(null);
-    this.#isGiven = true;
-    const budget = this.#budget;
-    const { entryBytesMax } = budget.limits;
-    const { name, path } = admitName(budget, Buffer.from('pages'), 'latin1');
-    const unpacker = new StoredUnpacker(this.#input, Infinity);
-    const open = (): EntryContent => new EntryContent({ path, size: -1, unpacker, budget, entryBytesMax });
-    return Promise.resolve({ name, kind: 'file', size_hint: -1, open });
   }
 }
