@@ -6,6 +6,7 @@ import { keepHeapSmall } from './small-heap.ts';
 import { Output } from '@heddle/base/terminal/output';
 import { commandPath } from '@heddle/base/terminal/program';
 import { scanDisplayFor } from './progress.ts';
+import { registerScanExplain } from './explain/explain-command.ts';
 import { registerScanRules } from './rules-command.ts';
 import { addScanOptions, requestOf } from './options.ts';
 
@@ -21,7 +22,7 @@ Examples:
   ${command} --staged                            what the next commit would add
   ${command} --git . --report sarif=secrets.sarif
   ${command} s3://bucket/prefix --state scan.state
-Write a path named "rules" as ./rules.
+Write a path named like a command below (rules, explain) as ./rules.
 `;
 
 /** `heddle scan`: needs neither a server nor a database. */
@@ -38,6 +39,7 @@ export function addScan(command: Command): Command {
     .addHelpText('after', () => examples(commandPath(command)).trimEnd())
     .action((paths: string[], options: object) => scan(paths, options));
   registerScanRules(command);
+  registerScanExplain(command);
   return command;
 }
 
