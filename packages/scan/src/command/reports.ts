@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-import type { Finding, Problem } from '../result.ts';
+import type { Problem } from '../result.ts';
 import { JsonLinesReport } from '../report/json-lines-report.ts';
 import { CsvReport } from '../report/csv-report.ts';
 import { HtmlReport } from '../report/html-report.ts';
 import { JunitReport } from '../report/junit-report.ts';
 import { OutputFile } from '../report/output-file.ts';
-import type { Paint, ReportFormat, ReportSummary, ScanReport, TextSink } from '../report/report.ts';
+import type { Paint, ReportedFinding, ReportFormat, ReportSummary, ScanReport, TextSink } from '../report/report.ts';
 import { SarifReport } from '../report/sarif-report.ts';
 import { TextReport } from '../report/text-report.ts';
 import { VERSION } from './package.ts';
@@ -54,7 +54,7 @@ export class Reports implements ScanReport {
     return this.#open.flatMap(({ file }) => file?.target ?? []);
   }
 
-  finding(finding: Finding): void {
+  finding(finding: ReportedFinding): void {
     for (const { report } of this.#open) report.finding(finding);
   }
 

@@ -44,6 +44,8 @@ export interface ScanTerminal extends ReportTerminal {
   stopProgress: () => void;
   /** Calls back when standard output can no longer be written: its reader is gone, or its disk is full. */
   onClosed: (run: (error: NodeJS.ErrnoException) => void) => void;
+  /** Resolves once everything printed is written, or cannot be. */
+  flushed: () => Promise<void>;
 }
 
 /** How a scan was made to end early. */
@@ -90,9 +92,12 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
     const own = [...reports.targets, ...(baselineFile?.target ? [baselineFile.target] : []), ...state];
     const run = new Run(outcomes, terminal, interrupted, reports.hasFiles);
     const summary = outcomes.summary(await run.start(withoutOwnFiles(options, own, directories), request.state));
+    const { ending } = run;
     terminal.stopProgress();
     reports.end(summary);
-    if (baselineFile !== null && collector !== null && run.ending === null && summary.outcome !== 'aborted') {
+    await terminal.flushed();
+    run.throwIfFailed();
+    if (baselineFile !== null && collector !== null && ending === null && summary.outcome !== 'aborted') {
       collector.writeTo(baselineFile);
       baselineFile.commit();
       notice(`${collector.size} fingerprints written to ${baselineFile.path}`);
@@ -100,7 +105,7 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
     if (!request.quiet && (request.format !== 'text' || request.output !== null)) {
       for (const line of summaryLines(summary, outcomes.problems, terminal.paintError)) terminal.notice(line);
     }
-    return conclude(request, terminal, summary, run.ending);
+    return conclude(request, terminal, summary, ending);
   } finally {
     reports?.discard();
     baselineFile?.discard();
@@ -144,8 +149,13 @@ class Run {
       ...environment,
       ...(statePath === null ? {} : { statePath }),
     });
-    if (this.#ending === 'failed') throw this.#failure;
+    this.throwIfFailed();
     return summary;
+  }
+
+  /** Throws if a report could not be written. */
+  throwIfFailed(): void {
+    if (this.#ending === 'failed') throw this.#failure;
   }
 
   /** A report that cannot be written (a full disk) ends the scan. */

@@ -59,6 +59,7 @@ async function scan(paths: readonly string[], options: object): Promise<void> {
     progress: (progress) => display.update(progress),
     stopProgress: () => display.stop(),
     onClosed: (run) => void stdout.once('error', run),
+    flushed: () => new Promise((resolve) => void stdout.write('', () => resolve())),
   };
   keepHeapSmall();
   const { runScan } = await import('./run-scan.ts');

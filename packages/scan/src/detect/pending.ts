@@ -154,12 +154,29 @@ function suppressionOf(
 /** Returns whether another detection of the same secret is reported instead of this one. */
 function isPreferred(other: Entry, entry: Entry): boolean {
   const { rule, detection } = entry;
-  const isSpecific = !other.rule.generic && (rule.generic || (rule.rule.by_name === true && goesFirst(other, rule)));
+  const isBetterKnown = !other.rule.generic && (rule.generic || (rule.rule.by_name === true && goesFirst(other, rule)));
   const isBetterJudged = rule.rule.judged && other.rule.rule.judged && isSurer(other, entry);
-  return (isSpecific || isBetterJudged) && isSameSecret(detection, other.detection);
+  return findsFirst(other, entry) || ((isBetterKnown || isBetterJudged) && isSameSecret(detection, other.detection));
 }
 
-/** Of judged detections of one secret the surest is reported; of equal ones the one that the order of ids prefers. */
+/** Of specific rules that find one value at one place, the surest reports it, of equal ones the first by id. */
+function findsFirst(one: Entry, other: Entry): boolean {
+  const { skip_report, required } = one.rule.rule;
+  if (!isSpecific(one) || !isSpecific(other) || skip_report || required.length > 0) return false;
+  return one.detection.secret === other.detection.secret && isNested(one, other) && isSurer(one, other);
+}
+
+/** Returns whether a rule recognizes the value itself. */
+function isSpecific({ rule }: Entry): boolean {
+  return !rule.generic && rule.rule.by_name !== true;
+}
+
+function isNested(one: Entry, other: Entry): boolean {
+  const [starts, ends] = [one.detection.offset - other.detection.offset, endOf(one) - endOf(other)];
+  return (starts <= 0 && ends >= 0) || (starts >= 0 && ends <= 0);
+}
+
+/** Returns whether the confidence, or else the order of ids, prefers the first of two rules. */
 function isSurer(one: Entry, other: Entry): boolean {
   if (one.rule === other.rule) return false;
   const lead = CONFIDENCES.indexOf(one.detection.confidence) - CONFIDENCES.indexOf(other.detection.confidence);

@@ -1,8 +1,10 @@
 import { CONFIDENCES, type Confidence } from '@heddle/base/vocabulary/confidence';
-import type { ContextLine, Finding, Problem } from '../result.ts';
+import type { ContextLine, Problem } from '../result.ts';
 import { byteCount, counted, elapsed } from './figures.ts';
 import { xmlText } from './junit-report.ts';
-import type { ReportSummary, ScanReport, TextSink } from './report.ts';
+import type { ReportedFinding, ReportSummary, ScanReport, TextSink } from './report.ts';
+import { secretsInPlaces } from './secret-count.ts';
+import { type SecretGroup, SecretGroups } from './secret-groups.ts';
 import { Spool } from './spool.ts';
 import { visible } from './visible.ts';
 
@@ -23,21 +25,19 @@ const HEADINGS: Readonly<Record<Confidence, string>> = {
   low: 'Less certain',
 };
 
-/** One page without scripts or other files: findings by confidence, the surest first, then what was not scanned. */
+/** One page without scripts or other files: secrets by confidence, the surest first, then what was not scanned. */
 export class HtmlReport implements ScanReport {
   readonly #sink: TextSink;
-  readonly #findings = new Map<Confidence, { spool: Spool; count: number }>();
+  readonly #groups = new SecretGroups();
+  readonly #sections = new Map<Confidence, { spool: Spool; count: number }>();
   readonly #problems = new Spool();
 
   constructor(sink: TextSink) {
     this.#sink = sink;
   }
 
-  finding(finding: Finding): void {
-    const part = this.#findings.get(finding.confidence) ?? { spool: new Spool(), count: 0 };
-    this.#findings.set(finding.confidence, part);
-    part.count += 1;
-    part.spool.write(articleOf(finding));
+  finding(finding: ReportedFinding): void {
+    this.#groups.add(finding);
   }
 
   problem({ path, message, extent }: Problem): void {
@@ -45,6 +45,7 @@ export class HtmlReport implements ScanReport {
   }
 
   end(summary: ReportSummary): void {
+    this.#groups.drain((group) => this.#add(group));
     const {
       reported,
       metrics,
@@ -54,7 +55,7 @@ export class HtmlReport implements ScanReport {
       outcome,
       reason = 'it was stopped',
     } = summary;
-    const verdict = reported === 0 ? 'No secrets were found' : `${counted(reported, 'secret')} found`;
+    const verdict = reported === 0 ? 'No secrets were found' : `${secretsInPlaces(summary)} found`;
     this.#sink.write(
       '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n' +
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">\n' +
@@ -72,16 +73,24 @@ export class HtmlReport implements ScanReport {
     this.#sink.write('</ul>\n');
   }
 
+  #add(group: SecretGroup): void {
+    const { confidence } = group.lead;
+    const part = this.#sections.get(confidence) ?? { spool: new Spool(), count: 0 };
+    this.#sections.set(confidence, part);
+    part.count += 1;
+    part.spool.write(articleOf(group));
+  }
+
   #section(confidence: Confidence): void {
-    const part = this.#findings.get(confidence);
+    const part = this.#sections.get(confidence);
     if (part === undefined) return;
-    const note = `<span class="quiet">${counted(part.count, 'finding')} of ${confidence} confidence</span>`;
+    const note = `<span class="quiet">${counted(part.count, 'secret')} of ${confidence} confidence</span>`;
     this.#sink.write(`<h2>${HEADINGS[confidence]} ${note}</h2>\n`);
     part.spool.drainTo(this.#sink);
   }
 }
 
-function articleOf(finding: Finding): string {
+function articleOf({ lead: finding, count, others }: SecretGroup): string {
   const { rule_id, description, path, line, column, secret, confidence_reason, key_path, commit, fingerprint } =
     finding;
   const key = key_path === undefined ? '' : `<p>Key: <code>${htmlText(key_path)}</code></p>\n`;
@@ -92,10 +101,22 @@ function articleOf(finding: Finding): string {
         `${htmlText(`${commit.author} <${commit.email}>`)}: ${htmlText(commit.subject)}</p>\n`;
   return (
     `<article>\n<h3><code>${htmlText(`${path}:${line}:${column}`)}</code></h3>\n<p>${htmlText(description)}</p>\n` +
-    `${contextOf(finding.context ?? [])}${key}${origin}` +
+    `${contextOf(finding.context ?? [])}${key}${origin}${placesOf(others, count)}` +
     `<p class="quiet">${htmlText(rule_id)}; ${secret === '' ? '' : `secret <code>${htmlText(secret)}</code>; `}` +
     `${htmlText(confidence_reason)}; fingerprint <code>${htmlText(fingerprint)}</code></p>\n</article>\n`
   );
+}
+
+function placesOf(others: SecretGroup['others'], count: number): string {
+  if (count === 1) return '';
+  const items = others.map(({ path, line, column, fingerprint, commit }) => {
+    const origin = commit === null ? '' : ` in commit <code>${htmlText(commit.slice(0, 12))}</code>`;
+    const place = `<code>${htmlText(`${path}:${line}:${column}`)}</code>${origin}`;
+    return `<li>${place} <span class="quiet">${htmlText(fingerprint)}</span></li>\n`;
+  });
+  const rest = count - 1 - others.length;
+  if (rest > 0) items.push(`<li>and ${counted(rest, 'more place', 'more places')}</li>\n`);
+  return `<p>In ${counted(count, 'place')}, also at:</p>\n<ul>\n${items.join('')}</ul>\n`;
 }
 
 function contextOf(lines: readonly ContextLine[]): string {

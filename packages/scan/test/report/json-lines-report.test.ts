@@ -5,10 +5,10 @@ import { test } from 'node:test';
 
 import { Compile } from 'typebox/schema';
 
-import type { Commit, Finding, Problem, TaskMetrics } from '../../src/result.ts';
+import type { Commit, Problem, TaskMetrics } from '../../src/result.ts';
 import { JsonLinesReport } from '../../src/report/json-lines-report.ts';
 import { PROBLEM_WORDS } from '../../src/report/problem-words.ts';
-import type { BaselineCounts, ReportSummary } from '../../src/report/report.ts';
+import type { BaselineCounts, ReportedFinding, ReportSummary } from '../../src/report/report.ts';
 import { finding, summary, Written } from '../support/report/fixture.ts';
 
 interface ObjectSchema {
@@ -51,7 +51,7 @@ test('the schema rejects anything else', () => {
 
 test('the schema has exactly the members of the types', () => {
   type Names<T> = Record<keyof T, true>;
-  const finding: Names<Finding> = {
+  const finding: Names<ReportedFinding> = {
     rule_id: true,
     description: true,
     tags: true,
@@ -71,6 +71,7 @@ test('the schema has exactly the members of the types', () => {
     key_path: true,
     key_name: true,
     fingerprint: true,
+    secret_id: true,
     commit: true,
     context: true,
   };
@@ -82,6 +83,7 @@ test('the schema has exactly the members of the types', () => {
     below_confidence: true,
     problems: true,
     reported: true,
+    secrets: true,
     ignored: true,
     baseline: true,
     metrics: true,
