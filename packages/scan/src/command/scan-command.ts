@@ -7,6 +7,7 @@ import { Output } from '@heddle/base/terminal/output';
 import { commandPath } from '@heddle/base/terminal/program';
 import { scanDisplayFor } from './progress.ts';
 import { registerScanExplain } from './explain/explain-command.ts';
+import { registerScanInit } from './init/init-command.ts';
 import { registerScanRules } from './rules-command.ts';
 import { addScanOptions, requestOf } from './options.ts';
 
@@ -22,7 +23,7 @@ Examples:
   ${command} --staged                            what the next commit would add
   ${command} --git . --report sarif=secrets.sarif
   ${command} s3://bucket/prefix --state scan.state
-Write a path named like a command below (rules, explain) as ./rules.
+Write a path named like a command below (rules, explain, init) as ./rules.
 `;
 
 /** `heddle scan`: needs neither a server nor a database. */
@@ -40,6 +41,7 @@ export function addScan(command: Command): Command {
     .action((paths: string[], options: object) => scan(paths, options));
   registerScanRules(command);
   registerScanExplain(command);
+  registerScanInit(command);
   return command;
 }
 
