@@ -11,10 +11,10 @@ import { systemClock } from '@heddle/base/clock';
 import { CommandFailure } from '@heddle/base/terminal/failure';
 import { refused, unwritable } from '@heddle/base/terminal/refusal';
 import { withoutOwnFiles } from './own-files.ts';
-import { baselineOf, ignoreListOf } from './known.ts';
+import { baselineOf, ignoreListOf, readNamed } from './known.ts';
 import { optionsOf, type ScanRequest } from './options.ts';
 import { ScanOutcomes } from './outcome.ts';
-import { openOutput, Reports, type ReportTerminal } from './reports.ts';
+import { openOutput, type OpenTemplate, Reports, type ReportTerminal } from './reports.ts';
 import { rulesOf } from './rules.ts';
 import { sourcesOf, STDIN } from './sources.ts';
 import { SpooledInput } from './spooled-input.ts';
@@ -80,13 +80,14 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
   const { specs: sources, directories } = sourcesOf(request);
   const rules = rulesOf(request.rules, directories, notice);
   const options = optionsOf(request, { sources, rules });
+  const template = request.template === null ? null : await openTemplate(request.template);
   const baseline = baselineOf(request, directories);
   const ignored = ignoreListOf(request, directories, notice);
   const baselineFile = request.writeBaseline === null ? null : openOutput('--write-baseline', request.writeBaseline);
   const collector = baselineFile === null ? null : new BaselineCollector();
   let reports: Reports | null = null;
   try {
-    reports = new Reports(request, terminal);
+    reports = new Reports(request, terminal, template);
     const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets: request.showSecrets });
     const state = request.state === null ? [] : [request.state, `${request.state}${LOCK_SUFFIX}`];
     const own = [...reports.targets, ...(baselineFile?.target ? [baselineFile.target] : []), ...state];
@@ -110,6 +111,13 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
     reports?.discard();
     baselineFile?.discard();
   }
+}
+
+/** The language of templates is loaded only if one is used. */
+async function openTemplate(path: string): Promise<OpenTemplate> {
+  const { ReportTemplate, TemplateReport } = await import('../report/template-report.ts');
+  const template = new ReportTemplate(path, readNamed('--template', path));
+  return (sink) => new TemplateReport(sink, template);
 }
 
 /** One running scan, with the reasons to end it early. */

@@ -41,7 +41,7 @@ export interface ScanReport {
   end(summary: ReportSummary): void;
 }
 
-export const REPORT_FORMATS = ['text', 'jsonl', 'sarif', 'junit', 'html', 'csv'] as const;
+export const REPORT_FORMATS = ['text', 'jsonl', 'sarif', 'junit', 'html', 'csv', 'template'] as const;
 
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
