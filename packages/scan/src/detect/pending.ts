@@ -143,7 +143,7 @@ function suppressionOf(
 ): Suppression | null {
   const { rule, detection } = entry;
   if (rule.rule.skip_report) return { by: 'skip_report' };
-  const preferred = cluster.find((other) => isPreferred(other, entry));
+  const preferred = cluster.length === 1 ? undefined : cluster.find((other) => isPreferred(other, entry));
   if (preferred !== undefined) return { by: 'other_rule', rule_id: preferred.rule.rule.id };
   const missing = rule.rule.required.find(
     (required) => byRule.get(required.id)?.some((other) => isNear(detection, other.detection, required)) !== true,
