@@ -23,7 +23,7 @@ Examples:
   ${command} --staged                            what the next commit would add
   ${command} --git . --report sarif=secrets.sarif
   ${command} s3://bucket/prefix --state scan.state
-Write a path named like a command below (rules, explain, init) as ./rules.
+Write a path named like a command (rules, explain, init) as ./rules.
 `;
 
 /** `heddle scan`: needs neither a server nor a database. */

@@ -3,8 +3,9 @@ import type { Command } from 'commander';
 import { systemClock } from '@heddle/base/clock';
 import { optionalText } from '@heddle/base/setting';
 import { Output } from '@heddle/base/terminal/output';
-import { untilInterrupted } from '@heddle/base/terminal/signals';
+import { commandPath } from '@heddle/base/terminal/program';
 import { addOptionGroup, valuesOf } from '@heddle/base/terminal/setting-options';
+import { untilDone } from '../interruptible.ts';
 import { requestOf } from '../options.ts';
 import { scanDisplayFor } from '../progress.ts';
 import { keepHeapSmall } from '../small-heap.ts';
@@ -16,23 +17,24 @@ const OPTIONS = {
   ),
 };
 
-const EXAMPLES = `
+const examples = (command: string): string => `
 The options of a scan apply: --rules, --confidence, --baseline, --staged, --json and so on.
 
 Examples:
-  heddle scan explain src/config.ts:12           why this line is, or is not, a finding
-  heddle scan explain 'backup.zip!etc/app.env:3' --confidence low
-  heddle scan explain 3032b381d3ed0f516d6f4761f3c57df3 .
-Exit codes: 0 explained, 2 error.`;
+  ${command} src/config.ts:12           why this line is, or is not, a finding
+  ${command} 'backup.zip!etc/app.env:3' --confidence low
+  ${command} 3032b381d3ed0f516d6f4761f3c57df3 .
+Exit codes: 0 explained, 2 error, 130 interrupted by Ctrl-C.`;
 
 /** `heddle scan explain`: says how the scan decides about one line or finding. */
 export function registerScanExplain(scan: Command): void {
-  addOptionGroup(scan.command('explain'), 'Options', OPTIONS)
+  const command = scan.command('explain');
+  addOptionGroup(command, 'Options', OPTIONS)
     .description('Explain a finding, or why a line has none: rules, matches, and what each was dropped for')
     .argument('<place>', 'FILE:LINE, or the fingerprint of a finding')
     .argument('[path...]', 'Where to look for a fingerprint (default .)')
     .helpCommand(false)
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', () => examples(commandPath(command)))
     .action(async (place: string, paths: string[], _own: object, self: Command) => {
       const options = self.optsWithGlobals();
       const request = requestOf(paths, options);
@@ -47,11 +49,10 @@ export function registerScanExplain(scan: Command): void {
       const { fromReport } = valuesOf(OPTIONS, options);
       const progress = display.update.bind(display);
       try {
-        process.exitCode = await untilInterrupted(async (interrupted) => {
+        process.exitCode = await untilDone(async (interrupted) => {
           const explained = await explainPlace({ place, fromReport, request, notice, progress }, interrupted);
           display.stop();
           output.result(explained, () => writeExplanation(output, explained));
-          return 0;
         });
       } finally {
         display.stop();

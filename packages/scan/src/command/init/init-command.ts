@@ -4,9 +4,9 @@ import { systemClock } from '@heddle/base/clock';
 import { toggle } from '@heddle/base/setting';
 import { Output } from '@heddle/base/terminal/output';
 import { addOptionGroup, valuesOf } from '@heddle/base/terminal/setting-options';
-import { untilInterrupted } from '@heddle/base/terminal/signals';
 import { count } from '@heddle/base/terminal/text';
 import { visible } from '../../report/visible.ts';
+import { untilDone } from '../interruptible.ts';
 import { requestOf } from '../options.ts';
 import { scanDisplayFor } from '../progress.ts';
 import { keepHeapSmall } from '../small-heap.ts';
@@ -24,7 +24,7 @@ const OPTIONS = {
 const NOTES = `
 The options of a scan that select rules and paths apply, and are part of what is written: --rules, --exclude, --confidence
 and so on. --baseline FILE names the baseline (default .heddle-baseline.json). Existing files are never changed.
-Exit codes: 0 done, 2 error.`;
+Exit codes: 0 done, 2 error, 130 interrupted by Ctrl-C.`;
 
 /** `heddle scan init`: makes a repository refuse new secrets. */
 export function registerScanInit(scan: Command): void {
@@ -44,13 +44,12 @@ export function registerScanInit(scan: Command): void {
       const { initRepository } = await import('./init.ts');
       const choice = valuesOf(OPTIONS, options);
       try {
-        process.exitCode = await untilInterrupted(async (interrupted) => {
+        process.exitCode = await untilDone(async (interrupted) => {
           const progress = display.update.bind(display);
           const notice = (text: string): void => display.notice(text);
           const result = await initRepository({ repository, request, choice, notice, progress, interrupted });
           display.stop();
           output.result(result, () => writeResult(output, result, choice.dryRun));
-          return 0;
         });
       } finally {
         display.stop();
