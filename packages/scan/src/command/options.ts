@@ -102,6 +102,7 @@ const OUTPUT_OPTIONS = {
     description: 'Format of the report',
   }),
   json: toggle('--json', 'Same as --format jsonl'),
+  template: optionalText('--template <file>', 'Template in Liquid, for --format template or --report template=FILE'),
   output: optionalText('--output <file>', 'Write the report to this file instead of standard output'),
   reports: REPORT_FILES,
   showSecrets: toggle('--show-secrets', 'Show secrets unredacted'),
@@ -186,8 +187,10 @@ export function ruleChoiceOf(options: object): RuleChoice {
   return { ...valuesOf(RULE_FILE_OPTIONS, options), ...valuesOf(RULE_OPTIONS, options) };
 }
 
-function formatOf({ format, json }: ValuesOf<typeof OUTPUT_OPTIONS>): ReportFormat {
-  if (!json) return format ?? 'text';
+function formatOf({ format, json, template, reports }: ValuesOf<typeof OUTPUT_OPTIONS>): ReportFormat {
+  const isUsed = format === 'template' || reports.some((each) => each.format === 'template');
+  if (isUsed && template === null) throw refused('the format template needs --template FILE');
+  if (!json) return format ?? (template !== null && !isUsed ? 'template' : 'text');
   if (format === null || format === 'jsonl') return 'jsonl';
   throw refused(`--json and --format ${format} contradict each other; use one of them`);
 }

@@ -3,6 +3,8 @@ import type { Baseline } from '../baseline/baseline.ts';
 import type { IgnoreList } from '../baseline/ignore-list.ts';
 import type { BaselineCollector } from '../baseline/write-baseline.ts';
 import { redactFinding } from '../report/redact.ts';
+import { SecretCount } from '../report/secret-count.ts';
+import { secretIdOf } from '../fingerprint.ts';
 import { ProblemTally } from '../report/problem-tally.ts';
 import type { ReportSummary, ScanReport, VerdictCounts } from '../report/report.ts';
 
@@ -20,6 +22,7 @@ export interface OutcomeOptions {
 export class ScanOutcomes {
   readonly problems = new ProblemTally();
   readonly #options: OutcomeOptions;
+  readonly #secrets = new SecretCount();
   #reported = 0;
   #ignored = 0;
   #verdicts: VerdictCounts | null = null;
@@ -55,7 +58,9 @@ export class ScanOutcomes {
       }
     }
     this.#reported += 1;
-    reports.finding(showSecrets ? finding : redactFinding(finding));
+    const secret_id = secretIdOf(finding.secret);
+    this.#secrets.add(secret_id ?? finding.fingerprint);
+    reports.finding({ ...(showSecrets ? finding : redactFinding(finding)), secret_id });
   }
 
   problem(problem: Problem): void {
@@ -69,6 +74,7 @@ export class ScanOutcomes {
       ...summary,
       duration_ms: Math.round(summary.duration_ms),
       reported: this.#reported,
+      secrets: this.#secrets.value,
       ignored: this.#ignored,
       ...(this.#verdicts === null ? {} : { verdicts: this.#verdicts }),
       ...(baseline === null ? {} : { baseline: baseline.counts }),

@@ -1,5 +1,6 @@
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/logger';
+import type { ExplainTarget, LineExplanation } from '../detect/explain/line-explanation.ts';
 import type { LiveCounts } from '../graph/live.ts';
 import type { Finding, Problem, ScanProgress } from '../result.ts';
 
@@ -28,6 +29,8 @@ export interface ScanEnvironment {
   statePath?: string;
   /** Entry module of the worker threads; their own by default. */
   workerEntry?: URL;
+  /** Scans nothing but the object of one line, and explains that line. */
+  explain?: ExplainTarget & { onExplained(explanation: LineExplanation): void };
   /** Receives the resources each thread still holds when it ends, this thread last: all zero, however the run ended. */
   onThreadEnd?(live: LiveCounts): void;
 }

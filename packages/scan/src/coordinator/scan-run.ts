@@ -199,6 +199,9 @@ export class ScanRun {
       case 'fail_run':
         this.abort(`${message.problem.path}: ${message.problem.message}`);
         break;
+      case 'explained':
+        this.#environment.explain?.onExplained(message.explanation);
+        break;
       case 'unable':
         worker.hasClosed = true;
         this.#fail(unableError(message));
@@ -334,6 +337,7 @@ export class ScanRun {
   #initOf(slot: number, depthMax: number): WorkerInit {
     const { sources, archives, exclude, objectBytesMax, chunkBytes } = this.#options;
     const { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs, contextLines, verify } = this.#options;
+    const { explain } = this.#environment;
     return {
       sources,
       rules: this.#rules,
@@ -346,6 +350,7 @@ export class ScanRun {
       budget: this.#budget.memory,
       control: this.#control.buffer,
       slot,
+      ...(explain === undefined ? {} : { explain: { path: explain.path, line: explain.line } }),
     };
   }
 

@@ -9,6 +9,8 @@ import { ChunkedObject, type Staging } from './chunked-object.ts';
 import { ESCAPE_CONTEXT } from './decode/encoded-text.ts';
 import { PIECE_BYTES } from './decode/pieces.ts';
 import type { Detection, Detector, ObjectDetector } from './port.ts';
+import type { CompiledRule } from './rules/compiled-rule.ts';
+import type { Tracer } from './trace.ts';
 
 /** Limits of the buffers that `Detector.allocate` hands out. */
 export interface DetectorLimits {
@@ -26,14 +28,17 @@ export type DetectorOptions = Pick<
   'confidence' | 'decodeDepth' | 'inlineIgnores' | 'ruleTimeoutMs' | 'contextLines'
 > & { verifies?: boolean };
 
-/** Creates the detector of one thread from compiled rules. */
+/**
+ * Creates the detector of one thread from compiled rules.
+ * @param tracer chooses the objects that are scanned, and observes how each match is decided
+ */
 export function createDetector(
   rules: CompiledRules,
   options: DetectorOptions,
   limits: DetectorLimits,
-  clock: Clock = systemClock,
+  { clock = systemClock, tracer = null }: { clock?: Clock; tracer?: Tracer | null } = {},
 ): Detector {
-  return new RuleSetDetector(rules, options, limits, clock);
+  return new RuleSetDetector(rules, options, limits, clock, tracer);
 }
 
 class RuleSetDetector implements Detector {
@@ -44,9 +49,17 @@ class RuleSetDetector implements Detector {
   readonly #plan: DetectionPlan;
   readonly #staging: Staging;
   readonly #scratch: readonly number[];
+  readonly #tracer: Tracer | null;
   #buffers = 0;
 
-  constructor(rules: CompiledRules, options: DetectorOptions, limits: DetectorLimits, clock: Clock) {
+  constructor(
+    rules: CompiledRules,
+    options: DetectorOptions,
+    limits: DetectorLimits,
+    clock: Clock,
+    tracer: Tracer | null,
+  ) {
+    this.#tracer = tracer;
     this.#options = options;
     this.#limits = limits;
     this.#clock = clock;
@@ -78,7 +91,9 @@ class RuleSetDetector implements Detector {
     const bytes = NOT_ASCII.test(path) ? Buffer.from(path, 'utf8').toString('latin1') : path;
     const object = { path: bytes, commit };
     const isAllowed = this.#plan.allowlists.some((list) => list.looksAtObjects && list.allowsObject(bytes, commit));
-    if (isAllowed) return null;
+    const applies = isAllowed ? null : (rule: CompiledRule): boolean => appliesTo(rule, object);
+    const trace = this.#tracer?.begin(path, this.#plan, applies) ?? null;
+    if (isAllowed || (this.#tracer !== null && trace === null)) return null;
     const byPath = this.#detectPath(bytes, commit);
     if (byPath.length === 0 && !this.#plan.rules.some((rule) => appliesTo(rule, object))) return null;
     const gate = new RuleGate(object, this.#clock, this.#options.ruleTimeoutMs);
@@ -92,6 +107,7 @@ class RuleSetDetector implements Detector {
       contextLines,
       verifies,
       scratch: this.#scratch,
+      trace,
     };
     return new ChunkedObject(context, gate, this.#staging, { byPath, confidence: this.#options.confidence });
   }

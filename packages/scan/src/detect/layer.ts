@@ -156,15 +156,13 @@ export class Layer {
       this.#takeEach(rule, rule.each, text.slice(match.start, match.end), offset + match.start);
       return;
     }
-    const candidate = candidateOf(rule, text, match, offset);
-    if (candidate !== null) this.#accept(candidate);
+    this.#accept(candidateOf(rule, text, match, offset));
   }
 
   /** The match is a block that contains any number of secrets. */
   #takeEach(rule: CompiledRule, each: CompiledRegex, block: string, offset: number): void {
     for (const match of this.#gate.timed(rule, () => matchesIn(each, block, 0, block.length))) {
-      const candidate = candidateOf(rule, block, match, offset);
-      if (candidate !== null) this.#accept(candidate);
+      this.#accept(candidateOf(rule, block, match, offset));
     }
   }
 }

@@ -1,5 +1,4 @@
-import type { Finding } from '../result.ts';
-import type { ScanReport, TextSink } from './report.ts';
+import type { ReportedFinding, ScanReport, TextSink } from './report.ts';
 
 const COLUMNS = [
   'rule',
@@ -18,6 +17,7 @@ const COLUMNS = [
   'verdict reason',
   'identity',
   'permissions',
+  'secret_id',
 ] as const;
 
 /** One row for each finding (RFC 4180), for spreadsheets. What was not scanned is in no row. */
@@ -29,7 +29,7 @@ export class CsvReport implements ScanReport {
     this.#sink = sink;
   }
 
-  finding(finding: Finding): void {
+  finding(finding: ReportedFinding): void {
     const { rule_id, confidence, path, line, column, secret, key_path, description, fingerprint, commit } = finding;
     const { verification } = finding;
     this.#header();
@@ -50,6 +50,7 @@ export class CsvReport implements ScanReport {
       verification?.reason ?? '',
       verification?.identity ?? '',
       verification?.permissions.join(' ') ?? '',
+      finding.secret_id ?? '',
     ]);
   }
 

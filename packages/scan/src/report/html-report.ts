@@ -1,7 +1,9 @@
-import type { ContextLine, Finding, Problem } from '../result.ts';
+import type { ContextLine, Problem } from '../result.ts';
 import { byteCount, counted, elapsed } from './figures.ts';
 import { xmlText } from './junit-report.ts';
-import type { ReportSummary, ScanReport, TextSink } from './report.ts';
+import type { ReportedFinding, ReportSummary, ScanReport, TextSink } from './report.ts';
+import { secretsInPlaces } from './secret-count.ts';
+import { type SecretGroup, SecretGroups } from './secret-groups.ts';
 import { Spool } from './spool.ts';
 import { verificationText } from './verification-words.ts';
 import { visible } from './visible.ts';
@@ -29,22 +31,22 @@ const HEADINGS: Readonly<Record<Part, string>> = {
   inactive: 'Inactive: remove these from the text',
 };
 
-/** One page without scripts or other files: active secrets, the others by confidence, then what was not scanned. */
+/**
+ * One page without scripts or other files: active secrets, the others by confidence, the surest first, then what was not
+ * scanned.
+ */
 export class HtmlReport implements ScanReport {
   readonly #sink: TextSink;
-  readonly #findings = new Map<Part, { spool: Spool; count: number }>();
+  readonly #groups = new SecretGroups();
+  readonly #sections = new Map<Part, { spool: Spool; count: number }>();
   readonly #problems = new Spool();
 
   constructor(sink: TextSink) {
     this.#sink = sink;
   }
 
-  finding(finding: Finding): void {
-    const name = partOf(finding);
-    const part = this.#findings.get(name) ?? { spool: new Spool(), count: 0 };
-    this.#findings.set(name, part);
-    part.count += 1;
-    part.spool.write(articleOf(finding));
+  finding(finding: ReportedFinding): void {
+    this.#groups.add(finding);
   }
 
   problem({ path, message, extent }: Problem): void {
@@ -52,6 +54,7 @@ export class HtmlReport implements ScanReport {
   }
 
   end(summary: ReportSummary): void {
+    this.#groups.drain((group) => this.#add(group));
     const {
       reported,
       metrics,
@@ -61,7 +64,7 @@ export class HtmlReport implements ScanReport {
       outcome,
       reason = 'it was stopped',
     } = summary;
-    const verdict = reported === 0 ? 'No secrets were found' : `${counted(reported, 'secret')} found`;
+    const verdict = reported === 0 ? 'No secrets were found' : `${secretsInPlaces(summary)} found`;
     this.#sink.write(
       '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n' +
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">\n' +
@@ -79,21 +82,29 @@ export class HtmlReport implements ScanReport {
     this.#sink.write('</ul>\n');
   }
 
+  #add(group: SecretGroup): void {
+    const name = partOf(group.lead);
+    const part = this.#sections.get(name) ?? { spool: new Spool(), count: 0 };
+    this.#sections.set(name, part);
+    part.count += 1;
+    part.spool.write(articleOf(group));
+  }
+
   #section(name: Part): void {
-    const part = this.#findings.get(name);
+    const part = this.#sections.get(name);
     if (part === undefined) return;
     const what = name === 'active' || name === 'inactive' ? '' : ` of ${name} confidence`;
-    const note = `<span class="quiet">${counted(part.count, 'finding')}${what}</span>`;
+    const note = `<span class="quiet">${counted(part.count, 'secret')}${what}</span>`;
     this.#sink.write(`<h2>${HEADINGS[name]} ${note}</h2>\n`);
     part.spool.drainTo(this.#sink);
   }
 }
 
-function partOf({ verification, confidence }: Finding): Part {
+function partOf({ verification, confidence }: ReportedFinding): Part {
   return verification === undefined || verification.verdict === 'unknown' ? confidence : verification.verdict;
 }
 
-function articleOf(finding: Finding): string {
+function articleOf({ lead: finding, count, others }: SecretGroup): string {
   const { rule_id, description, path, line, column, secret, confidence_reason, key_path, commit, fingerprint } =
     finding;
   const key = key_path === undefined ? '' : `<p>Key: <code>${htmlText(key_path)}</code></p>\n`;
@@ -108,7 +119,7 @@ function articleOf(finding: Finding): string {
         `${htmlText(`${commit.author} <${commit.email}>`)}: ${htmlText(commit.subject)}</p>\n`;
   return (
     `<article>\n<h3><code>${htmlText(`${path}:${line}:${column}`)}</code></h3>\n<p>${htmlText(description)}</p>\n` +
-    `${contextOf(finding.context ?? [])}${verified}${key}${origin}` +
+    `${contextOf(finding.context ?? [])}${verified}${key}${origin}${placesOf(others, count)}` +
     `<p class="quiet">${htmlText(rule_id)}; ${secret === '' ? '' : `secret <code>${htmlText(secret)}</code>; `}` +
     `${htmlText(confidence_reason)}; fingerprint <code>${htmlText(fingerprint)}</code></p>\n</article>\n`
   );
@@ -116,6 +127,18 @@ function articleOf(finding: Finding): string {
 
 function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function placesOf(others: SecretGroup['others'], count: number): string {
+  if (count === 1) return '';
+  const items = others.map(({ path, line, column, fingerprint, commit }) => {
+    const origin = commit === null ? '' : ` in commit <code>${htmlText(commit.slice(0, 12))}</code>`;
+    const place = `<code>${htmlText(`${path}:${line}:${column}`)}</code>${origin}`;
+    return `<li>${place} <span class="quiet">${htmlText(fingerprint)}</span></li>\n`;
+  });
+  const rest = count - 1 - others.length;
+  if (rest > 0) items.push(`<li>and ${counted(rest, 'more place', 'more places')}</li>\n`);
+  return `<p>In ${counted(count, 'place')}, also at:</p>\n<ul>\n${items.join('')}</ul>\n`;
 }
 
 function contextOf(lines: readonly ContextLine[]): string {

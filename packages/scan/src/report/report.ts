@@ -22,10 +22,18 @@ export interface VerdictCounts {
   not_shown: number;
 }
 
+/** A finding as a report shows it: redacted by the caller, with the identity of its secret. */
+export interface ReportedFinding extends Finding {
+  /** 32 hexadecimal digits, the same for all places of one secret; null if only the path matched. */
+  secret_id: string | null;
+}
+
 /** The summary of a run for reports, including what reports suppress. */
 export interface ReportSummary extends ScanSummary {
   /** Findings that the report shows. */
   reported: number;
+  /** Secrets among them, each counted once, up to 100,000. */
+  secrets: number;
   /** Findings that a list of fingerprints exempts. */
   ignored: number;
   /** Present only if something was verified. */
@@ -39,12 +47,12 @@ export interface ReportSummary extends ScanSummary {
  * memory, however many findings there are. The caller redacts findings.
  */
 export interface ScanReport {
-  finding(finding: Finding): void;
+  finding(finding: ReportedFinding): void;
   problem(problem: Problem): void;
   end(summary: ReportSummary): void;
 }
 
-export const REPORT_FORMATS = ['text', 'jsonl', 'sarif', 'junit', 'html', 'csv'] as const;
+export const REPORT_FORMATS = ['text', 'jsonl', 'sarif', 'junit', 'html', 'csv', 'template'] as const;
 
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
 

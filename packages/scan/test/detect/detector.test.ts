@@ -214,7 +214,7 @@ test('a rule that takes too long on an object is stopped there and reported', ()
     compileRules({ rules: [{ name: 't', toml: TOKEN }] }),
     { confidence: 'medium', decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 100, contextLines: 0 },
     { buffers_max: 0, buffer_bytes: 0 },
-    slow,
+    { clock: slow },
   );
   const object = detector.begin('x')!;
   const bytes = Buffer.from('tok_abcd1234 '.repeat(20));

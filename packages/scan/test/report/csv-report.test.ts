@@ -44,6 +44,7 @@ test('there is a header, also without findings, and a row for each finding', () 
     commit: 'a1',
     author: 'Ada <ada@example.org>',
     date: '2026-01-01T00:00:00Z',
+    secret_id: '',
     verdict: 'active',
     'verdict reason': 'GitHub accepted it at api.github.com (HTTP 200)',
     identity: 'octocat',

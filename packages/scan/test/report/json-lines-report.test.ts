@@ -6,10 +6,10 @@ import { test } from 'node:test';
 import { Compile } from 'typebox/schema';
 
 import type { Verification } from '@heddle/base/vocabulary/verdict';
-import type { Commit, Finding, Problem, TaskMetrics } from '../../src/result.ts';
+import type { Commit, Problem, TaskMetrics } from '../../src/result.ts';
 import { JsonLinesReport } from '../../src/report/json-lines-report.ts';
 import { PROBLEM_WORDS } from '../../src/report/problem-words.ts';
-import type { BaselineCounts, ReportSummary, VerdictCounts } from '../../src/report/report.ts';
+import type { BaselineCounts, ReportedFinding, ReportSummary, VerdictCounts } from '../../src/report/report.ts';
 import { finding, summary, VERIFICATION, Written } from '../support/report/fixture.ts';
 
 interface ObjectSchema {
@@ -53,7 +53,7 @@ test('the schema rejects anything else', () => {
 
 test('the schema has exactly the members of the types', () => {
   type Names<T> = Record<keyof T, true>;
-  const finding: Names<Finding> = {
+  const finding: Names<ReportedFinding> = {
     rule_id: true,
     description: true,
     tags: true,
@@ -73,6 +73,7 @@ test('the schema has exactly the members of the types', () => {
     key_path: true,
     key_name: true,
     fingerprint: true,
+    secret_id: true,
     commit: true,
     context: true,
     verification: true,
@@ -85,6 +86,7 @@ test('the schema has exactly the members of the types', () => {
     below_confidence: true,
     problems: true,
     reported: true,
+    secrets: true,
     ignored: true,
     verdicts: true,
     baseline: true,

@@ -80,6 +80,35 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   return { confidence, confidence_reason: `${nameReason(assignment)}; ${valueReason(secret, confidence)}` };
 }
 
+/** The score of an assignment, 0 to 1, and what it would be if one side of it said something else. */
+export interface JudgedScores {
+  name: string;
+  score: number;
+  /** For each confidence, the least score. */
+  least: Readonly<Record<Confidence, number>>;
+  /** If the value had no name. */
+  without_name: number;
+  /** If the value were random letters and digits. */
+  with_random_value: number;
+  /** If it were a line of an environment file. */
+  in_env_file: number;
+}
+
+const RANDOM_VALUE = 'k3Vq8ZtB5xWm2RfJ9cLd';
+
+/** Explains the score of a judged candidate by comparing it with others. */
+export function scoresOf({ secret }: Candidate, place: JudgedPlace): JudgedScores {
+  const assignment = assignmentOf(secret, place);
+  return {
+    name: assignment.name.slice(0, NAME_SHOWN_MAX),
+    score: scoreOf(assignment),
+    least: Object.fromEntries(THRESHOLDS) as Record<Confidence, number>,
+    without_name: scoreOf({ ...assignment, name: '', parents: '' }),
+    with_random_value: scoreOf({ ...assignment, value: RANDOM_VALUE }),
+    in_env_file: scoreOf({ ...assignment, path: '.env', before: `${assignment.name}=`, after: '' }),
+  };
+}
+
 /** Returns the probability that an assigned value is a secret. */
 function scoreOf(assignment: Assignment): number {
   const { letters, network } = weights();

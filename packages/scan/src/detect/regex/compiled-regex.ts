@@ -57,6 +57,10 @@ export class CompiledRegex {
     this.#parse = parse;
   }
 
+  get pattern(): string {
+    return this.#plan.pattern;
+  }
+
   /** The engine for strings of up to `native_max` bytes. */
   get engine(): 'native' | 'bounded' {
     return this.#plan.source === null ? 'bounded' : 'native';
