@@ -13,7 +13,7 @@ import {
   type SourceSpec,
 } from '../options.ts';
 import { pathFilter } from '../path-filter.ts';
-import { proxiesOf, VERIFY_OPTIONS } from '../verify/options.ts';
+import { proxiesOf, VERIFY_OPTIONS, type VerifyOptions } from '../verify/options.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../report/report.ts';
 
 interface ReportFile {
@@ -150,13 +150,20 @@ export function requestOf(paths: readonly string[], options: object): ScanReques
       ...valuesOf(RULE_OPTIONS, options),
       ...valuesOf(LIMIT_OPTIONS, options),
       archives: valuesOf(ARCHIVE_OPTIONS, options),
-      verify: verify ? { ...valuesOf(VERIFY_OPTIONS, options), environment: proxiesOf(process.env) } : null,
+      verify: verify ? verifyOptionsOf(options) : null,
     },
     onlyActive,
     ...valuesOf({ ...INPUT_OPTIONS, ...KNOWN_OPTIONS, ...STATE_OPTIONS }, options),
     ...output,
     format: formatOf(output),
   };
+}
+
+function verifyOptionsOf(options: object): VerifyOptions {
+  const environment = proxiesOf(process.env);
+  if (environment === null)
+    throw refused('HTTPS_PROXY is not an http or https address; set --verify-proxy to one, or unset it');
+  return { ...valuesOf(VERIFY_OPTIONS, options), environment };
 }
 
 export function ruleChoiceOf(options: object): RuleChoice {
