@@ -6,9 +6,9 @@ import { checksumHolds } from '../rules/checksum.ts';
 import type { KeyPath } from '../structure/key-path.ts';
 import { type Assignment, featuresOf } from './features.ts';
 import { Letters, type LetterTables } from './letters.ts';
-import { kindsOf, nameBefore, wordsOf } from './names.ts';
+import { kindsOf, nameBefore, namesDigest, wordsOf } from './names.ts';
 import { type Network, probabilityOf } from './network.ts';
-import { HEX } from './shapes.ts';
+import { HEX, isDigestLike } from './shapes.ts';
 
 /** Where a candidate is. Strings are bytes as latin1. */
 export interface JudgedPlace {
@@ -71,6 +71,8 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   const assignment = assignmentOf(secret, place);
   // The outcome of a test, not a name.
   if (assignment.name === 'PASS' && /:\s*$/.test(assignment.before)) return null;
+  // What was made of a secret, as baselines of scanners list it.
+  if (isDigestLike(secret) && namesDigest(assignment.name)) return null;
   const probability = scoreOf(assignment);
   const scored = THRESHOLDS.find(([, minimum]) => probability >= minimum)?.[0];
   if (scored === undefined) return null;

@@ -44,6 +44,11 @@ test('the same value is less certain where tests and translations are, and where
   assert.ok(level('app.yaml', 'signing_key: {{hex:64}}\n') > level('app.yaml', 'cache_key: {{hex:64}}\n'));
 });
 
+test('digests that are named as such are no secrets', () => {
+  assert.equal(only('.secrets.baseline', '{"hashed_secret": "{{hex:40}}"}'), undefined);
+  assert.equal(only('app.yaml', 'token_sha256: {{hex:64}}\n'), undefined);
+});
+
 test('a heading gives a name to the values under it', () => {
   const found = only('app.yaml', 'credentials:\n  shop: "{{alnum:40}}"\n')!;
   assert.deepEqual(
