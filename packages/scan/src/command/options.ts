@@ -14,7 +14,7 @@ import {
 } from '../options.ts';
 import { parsePlatform } from '../archive/image/plan.ts';
 import { pathFilter } from '../path-filter.ts';
-import { proxiesOf, VERIFY_OPTIONS } from '../verify/options.ts';
+import { proxiesOf, VERIFY_OPTIONS, type VerifyOptions } from '../verify/options.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../report/report.ts';
 
 const GIB = 1024 ** 3;
@@ -162,7 +162,7 @@ export function requestOf(paths: readonly string[], options: object): ScanReques
       ...valuesOf(RULE_OPTIONS, options),
       ...valuesOf(LIMIT_OPTIONS, options),
       archives: archivesOf(options),
-      verify: verify ? { ...valuesOf(VERIFY_OPTIONS, options), environment: proxiesOf(process.env) } : null,
+      verify: verify ? verifyOptionsOf(options) : null,
     },
     onlyActive,
     ...valuesOf({ ...INPUT_OPTIONS, ...KNOWN_OPTIONS, ...STATE_OPTIONS }, options),
@@ -181,6 +181,13 @@ function archivesOf(options: object): ScanOptions['archives'] {
   const isGiven = (key: keyof typeof IMAGE_LIMITS): boolean => ARCHIVE_OPTIONS[key].name in options;
   const raised = Object.entries(IMAGE_LIMITS).filter(([key]) => !isGiven(key as keyof typeof IMAGE_LIMITS));
   return { ...given, ...Object.fromEntries(raised) };
+}
+
+function verifyOptionsOf(options: object): VerifyOptions {
+  const environment = proxiesOf(process.env);
+  if (environment === null)
+    throw refused('HTTPS_PROXY is not an http or https address; set --verify-proxy to one, or unset it');
+  return { ...valuesOf(VERIFY_OPTIONS, options), environment };
 }
 
 export function ruleChoiceOf(options: object): RuleChoice {

@@ -258,5 +258,7 @@ function requestOf(options: ScanOptions): string {
   const { threads: _threads, chunkBytes: _bytes, frontierCapacity: _capacity, verify, ...asked } = options;
   // Only scans that verify collect what that needs; how they ask may change.
   const verifies = verify === null ? {} : { verifies: true };
-  return createHash('sha256').update(JSON.stringify({ ...asked, ...verifies })).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify({ ...asked, ...verifies }))
+    .digest('hex');
 }

@@ -9,7 +9,7 @@ export function judgeJwt(token: string, nowMs: number): Judged {
     return unknown('it states no time of expiry, and its issuer is not asked');
   const expires = new Date(claims.exp * 1000);
   const day = Number.isNaN(expires.getTime()) ? null : expires.toISOString();
-  if (day === null) return unknown('it states a time of expiry that is none');
+  if (day === null) return unknown('its time of expiry is not a time');
   if (expires.getTime() <= nowMs)
     return { verdict: 'inactive', reason: `it expired at ${day}`, identity: null, permissions: [] };
   return unknown(`it expires at ${day}, and its issuer is not asked`);

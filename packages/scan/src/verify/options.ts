@@ -56,7 +56,7 @@ export const VERIFY_OPTIONS = {
   ),
   proxy: optionalText('--verify-proxy <url>', 'HTTP proxy of these requests (default HTTPS_PROXY, except NO_PROXY)', {
     allowed: 'an http or https address such as http://proxy.example.com:3128',
-    check: (given) => /^https?:$/.test(URL.parse(given)?.protocol ?? ''),
+    check: isHttp,
   }),
 };
 
@@ -68,11 +68,19 @@ export interface VerifyOptions extends ValuesOf<typeof VERIFY_OPTIONS> {
 
 export const ENVIRONMENT_WITHOUT_PROXY: VerifyOptions['environment'] = { proxy: null, noProxy: '' };
 
-/** Reads the proxies that the environment names. */
-export function proxiesOf(environment: Readonly<Record<string, string | undefined>>): VerifyOptions['environment'] {
+/** Reads the proxies that the environment names. Null if its proxy is none of HTTP: no request may go around it. */
+export function proxiesOf(
+  environment: Readonly<Record<string, string | undefined>>,
+): VerifyOptions['environment'] | null {
   const value = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? '';
-  const proxy = URL.parse(value('HTTPS_PROXY')) === null ? null : value('HTTPS_PROXY');
-  return { proxy, noProxy: value('NO_PROXY') };
+  const given = value('HTTPS_PROXY');
+  const proxy = given === '' || given.includes('://') ? given : `http://${given}`;
+  if (proxy !== '' && !isHttp(proxy)) return null;
+  return { proxy: proxy === '' ? null : proxy, noProxy: value('NO_PROXY') };
+}
+
+function isHttp(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
 }
 
 /** Public addresses, and what the user allows besides. */

@@ -71,7 +71,7 @@ export class Verifier {
     for (const [key, verification] of parts.known) this.#answers.set(key, Promise.resolve(verification));
   }
 
-  /** Returns what is known of the secret of a finding. Never rejects. */
+  /** Returns what is known of the secret of a finding. Rejects only if a verdict cannot be recorded. */
   async verify(finding: DetectedFinding): Promise<Verification> {
     const rule = this.#rules.get(finding.rule_id);
     if (rule === undefined) return this.#unknown('no verification is known for this rule');

@@ -26,6 +26,8 @@ export class VerifyingObserver implements ScanObserver {
 
   onFinding({ companions, ...finding }: DetectedFinding): void | Promise<void> {
     const verification = this.#verifier.verify({ ...finding, ...(companions === undefined ? {} : { companions }) });
+    // After a failure nobody awaits it.
+    verification.catch(() => undefined);
     return this.#append(async () => this.#inner.onFinding({ ...finding, verification: await verification }));
   }
 

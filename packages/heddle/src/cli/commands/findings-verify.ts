@@ -31,7 +31,7 @@ export async function verifyFindings(
   ids: readonly string[],
   write: (findings: readonly Finding[]) => void,
 ): Promise<number | undefined> {
-  const { client, output, io } = context;
+  const { client, output } = context;
   const chosen = await chosenFindings(context, options, ids);
   if (chosen.length > PLACES_MAX)
     throw new UsageFailure(
@@ -50,13 +50,12 @@ export async function verifyFindings(
     output.result([], () => output.line('no findings to verify'));
     return undefined;
   }
-  const startedAt = io.clock.now();
   const { id } = await client.submitWorkflow(workflowOf(readable));
   if (!(await hasEnded(context, id))) return CLIENT_EXIT.interrupted;
-  const verified: Finding[] = [];
-  for (const finding of readable) verified.push(await client.findings.get(finding.id));
-  const isStale = ({ verification }: Finding): boolean => Date.parse(verification?.checked_at ?? '') < startedAt;
-  const left = verified.filter((finding) => finding.verification === null || isStale(finding)).length;
+  const before = new Map(readable.map((finding) => [finding.id, finding.verification?.checked_at]));
+  const verified = (await chosenFindings(context, options, ids)).filter((finding) => before.has(finding.id));
+  const isUnchanged = (finding: Finding): boolean => finding.verification?.checked_at === before.get(finding.id);
+  const left = verified.filter(isUnchanged).length;
   const shown = verified.filter(
     ({ verification }) => options.onlyActive !== true || verification?.verdict === 'active',
   );

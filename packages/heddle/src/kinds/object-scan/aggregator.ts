@@ -56,7 +56,7 @@ async function keepVerdicts(
   { task, signal, results, progress }: KindContext,
   books: ScanBooks,
 ): Promise<JsonObject> {
-  let [found, verified] = [0, 0];
+  let [scans, found, verified] = [0, 0, 0];
   const keep = async (findings: readonly ReportedFinding[]): Promise<void> => {
     const withVerdict = findings.filter((each) => (each.verification ?? null) !== null);
     found += withVerdict.length;
@@ -75,9 +75,11 @@ async function keepVerdicts(
     for (let ordinal = 0; ordinal < result.chunks; ordinal += 1)
       await keep((await books.readChunk({ task_id, attempt: result.attempt, ordinal })) ?? []);
     await keep(result.findings);
+    scans += 1;
     await progress(1);
   }
   signal.throwIfAborted();
+  if (scans === 0) throw new Error(`no ${SCAN_KIND} precedes this task in its sequence; no verdict was kept`);
   return { target, task: task.id, found, verified };
 }
 

@@ -71,6 +71,7 @@ function requireHost(where: string, url: string): void {
   if (host === '') throw ruleError(where, 'url must begin with https:// and a host');
   if (!HOST.test(host) || !HOST_LITERAL_END.test(host))
     throw ruleError(where, 'the host of url must end with a domain such as example.com, without placeholders in it');
+  if (host.includes('{{secret}}')) throw ruleError(where, 'the host of url must not contain the secret');
 }
 
 /** Every placeholder has a value, and the secret is used, or a part of it. */

@@ -85,6 +85,7 @@ test('a fault names the rule, the field and the remedy', () => {
     'user@example.com',
   ])
     assert.match(verify(`url = "https://${host}/"`), /the host of url must end with a domain/, host);
+  assert.match(verify('url = "https://{{secret}}.example.com/"'), /the host of url must not contain the secret/);
   assert.match(verify(`${VERIFY}method = "DELETE"`), /verify: method must be one of GET, HEAD, POST/);
   assert.match(
     verify(VERIFY.replace('{{secret}}', '{{token}}')),
