@@ -13,6 +13,7 @@ import {
   type SourceSpec,
 } from '../options.ts';
 import { pathFilter } from '../path-filter.ts';
+import { proxiesOf, VERIFY_OPTIONS } from '../verify/options.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../report/report.ts';
 
 interface ReportFile {
@@ -72,6 +73,11 @@ const KNOWN_OPTIONS = {
   ignoreFiles: repeated('--ignore-file <file>', 'File of suppressed fingerprints; may be repeated'),
 };
 
+const VERDICT_OPTIONS = {
+  verify: toggle('--verify', 'Ask the providers of found secrets whether they are active'),
+  onlyActive: toggle('--only-active', 'Report only secrets that --verify finds to be active'),
+};
+
 const STATE_OPTIONS = {
   state: optionalText('--state <file>', 'File for the progress; the same command resumes from it'),
 };
@@ -102,6 +108,7 @@ const OUTPUT_OPTIONS = {
 export const SCAN_OPTION_GROUPS = {
   Input: { ...INPUT_OPTIONS, ...PATH_OPTIONS },
   Rules: { ...RULE_FILE_OPTIONS, ...RULE_OPTIONS, ...KNOWN_OPTIONS },
+  Verification: { ...VERDICT_OPTIONS, ...VERIFY_OPTIONS },
   Limits: { ...LIMIT_OPTIONS, ...STATE_OPTIONS },
   Archives: ARCHIVE_OPTIONS,
   Output: OUTPUT_OPTIONS,
@@ -120,6 +127,8 @@ export interface ScanRequest
   /** Files, directories, `-` for standard input, `s3://bucket/prefix`. */
   readonly paths: readonly string[];
   readonly rules: RuleChoice;
+  /** Findings with another verdict are counted, not reported. */
+  readonly onlyActive: boolean;
   readonly scan: Omit<ScanOptions, 'sources' | 'rules'>;
   readonly format: ReportFormat;
 }
@@ -132,6 +141,8 @@ export function addScanOptions(command: Command): Command {
 /** Returns the request of a command line. */
 export function requestOf(paths: readonly string[], options: object): ScanRequest {
   const output = valuesOf(OUTPUT_OPTIONS, options);
+  const { verify, onlyActive } = valuesOf(VERDICT_OPTIONS, options);
+  if (onlyActive && !verify) throw refused('--only-active needs --verify, which asks whether secrets are active');
   return {
     paths,
     rules: ruleChoiceOf(options),
@@ -140,7 +151,9 @@ export function requestOf(paths: readonly string[], options: object): ScanReques
       ...valuesOf(RULE_OPTIONS, options),
       ...valuesOf(LIMIT_OPTIONS, options),
       archives: valuesOf(ARCHIVE_OPTIONS, options),
+      verify: verify ? { ...valuesOf(VERIFY_OPTIONS, options), environment: proxiesOf(process.env) } : null,
     },
+    onlyActive,
     ...valuesOf({ ...INPUT_OPTIONS, ...KNOWN_OPTIONS, ...STATE_OPTIONS }, options),
     ...output,
     format: formatOf(output),

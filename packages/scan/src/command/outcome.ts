@@ -6,7 +6,7 @@ import { redactFinding } from '../report/redact.ts';
 import { SecretCount } from '../report/secret-count.ts';
 import { secretIdOf } from '../fingerprint.ts';
 import { ProblemTally } from '../report/problem-tally.ts';
-import type { ReportSummary, ScanReport } from '../report/report.ts';
+import type { ReportSummary, ScanReport, VerdictCounts } from '../report/report.ts';
 
 export interface OutcomeOptions {
   reports: ScanReport;
@@ -14,6 +14,8 @@ export interface OutcomeOptions {
   baseline: Baseline | null;
   collector: BaselineCollector | null;
   showSecrets: boolean;
+  /** Findings with another verdict are counted, not reported. */
+  onlyActive: boolean;
 }
 
 /** Decides whether each finding is suppressed, known or reported, and counts them. */
@@ -23,6 +25,7 @@ export class ScanOutcomes {
   readonly #secrets = new SecretCount();
   #reported = 0;
   #ignored = 0;
+  #verdicts: VerdictCounts | null = null;
 
   constructor(options: OutcomeOptions) {
     this.#options = options;
@@ -32,14 +35,28 @@ export class ScanOutcomes {
     return this.#reported;
   }
 
-  finding(finding: Finding): void {
-    const { reports, ignored, baseline, collector, showSecrets } = this.#options;
+  /** Returns whether no list and no baseline exempts a finding. */
+  accepts(finding: Finding): boolean {
+    const { ignored, baseline, collector } = this.#options;
     if (ignored.has(finding)) {
       this.#ignored += 1;
-      return;
+      return false;
     }
     collector?.add(finding);
-    if (baseline?.take(finding) === true) return;
+    return baseline?.take(finding) !== true;
+  }
+
+  finding(finding: Finding): void {
+    const { reports, showSecrets, onlyActive } = this.#options;
+    const { verification } = finding;
+    if (verification !== undefined) {
+      this.#verdicts ??= { active: 0, inactive: 0, unknown: 0, not_shown: 0 };
+      this.#verdicts[verification.verdict] += 1;
+      if (onlyActive && verification.verdict !== 'active') {
+        this.#verdicts.not_shown += 1;
+        return;
+      }
+    }
     this.#reported += 1;
     const secret_id = secretIdOf(finding.secret);
     this.#secrets.add(secret_id ?? finding.fingerprint);
@@ -59,6 +76,7 @@ export class ScanOutcomes {
       reported: this.#reported,
       secrets: this.#secrets.value,
       ignored: this.#ignored,
+      ...(this.#verdicts === null ? {} : { verdicts: this.#verdicts }),
       ...(baseline === null ? {} : { baseline: baseline.counts }),
     };
   }

@@ -15,7 +15,7 @@ import { baselineOf, ignoreListOf, readNamed } from './known.ts';
 import { optionsOf, type ScanRequest } from './options.ts';
 import { ScanOutcomes } from './outcome.ts';
 import { openOutput, type OpenTemplate, Reports, type ReportTerminal } from './reports.ts';
-import { rulesOf } from './rules.ts';
+import { refuseUnknownEndpoints, rulesOf } from './rules.ts';
 import { sourcesOf, STDIN } from './sources.ts';
 import { SpooledInput } from './spooled-input.ts';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
@@ -81,6 +81,7 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
   const rules = rulesOf(request.rules, directories, notice);
   const options = optionsOf(request, { sources, rules });
   const template = request.template === null ? null : await openTemplate(request.template);
+  refuseUnknownEndpoints(rules, options.verify?.endpoints ?? []);
   const baseline = baselineOf(request, directories);
   const ignored = ignoreListOf(request, directories, notice);
   const baselineFile = request.writeBaseline === null ? null : openOutput('--write-baseline', request.writeBaseline);
@@ -88,7 +89,8 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
   let reports: Reports | null = null;
   try {
     reports = new Reports(request, terminal, template);
-    const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets: request.showSecrets });
+    const { showSecrets, onlyActive } = request;
+    const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets, onlyActive });
     const state = request.state === null ? [] : [request.state, `${request.state}${LOCK_SUFFIX}`];
     const own = [...reports.targets, ...(baselineFile?.target ? [baselineFile.target] : []), ...state];
     const run = new Run(outcomes, terminal, interrupted, reports.hasFiles);
@@ -148,6 +150,7 @@ class Run {
 
   async start(options: Parameters<typeof startScan>[0], statePath: string | null): Promise<ScanSummary> {
     const observer = {
+      accepts: (finding: Finding) => this.#outcomes.accepts(finding),
       onFinding: (finding: Finding) => this.#guarded(() => this.#outcomes.finding(finding)),
       onProblem: (problem: Problem) => this.#guarded(() => this.#outcomes.problem(problem)),
       onProgress: (progress: ScanProgress) => this.#terminal.progress(progress),

@@ -9,8 +9,12 @@ import type { Finding, Problem, ScanProgress } from '../result.ts';
  * awaited before the next one.
  */
 export interface ScanObserver {
+  /** Called once for each finding, before it is verified. False: it is not passed on, nor verified. */
+  accepts?(finding: Finding): boolean;
   onFinding(finding: Finding): void | Promise<void>;
   onProblem(problem: Problem): void | Promise<void>;
+  /** Resolves once everything was handled; called after the last result. */
+  settle?(): Promise<void>;
   /** Called a few times per second, and at the end. */
   onProgress?(progress: ScanProgress): void;
 }

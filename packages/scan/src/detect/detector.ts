@@ -26,7 +26,7 @@ const STAGED_BYTES = 256 * 1024;
 export type DetectorOptions = Pick<
   ScanOptions,
   'confidence' | 'decodeDepth' | 'inlineIgnores' | 'ruleTimeoutMs' | 'contextLines'
->;
+> & { verifies?: boolean };
 
 /**
  * Creates the detector of one thread from compiled rules.
@@ -97,7 +97,7 @@ class RuleSetDetector implements Detector {
     const byPath = this.#detectPath(bytes, commit);
     if (byPath.length === 0 && !this.#plan.rules.some((rule) => appliesTo(rule, object))) return null;
     const gate = new RuleGate(object, this.#clock, this.#options.ruleTimeoutMs);
-    const { inlineIgnores, contextLines } = this.#options;
+    const { inlineIgnores, contextLines, verifies = false } = this.#options;
     const context: ObjectContext = {
       plan: this.#plan,
       gate,
@@ -105,6 +105,7 @@ class RuleSetDetector implements Detector {
       commit,
       inlineIgnores,
       contextLines,
+      verifies,
       scratch: this.#scratch,
       trace,
     };

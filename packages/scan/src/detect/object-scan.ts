@@ -1,6 +1,7 @@
 import type { Encoding } from '../result.ts';
 import { EncodedText } from './decode/encoded-text.ts';
 import { EncodedSearch } from './encoded-search.ts';
+import { companionsOf } from './companions.ts';
 import { Layer, type ObjectGate } from './layer.ts';
 import { LineIndex } from './line-index.ts';
 import { MatchContexts, type SurroundingText } from './match-contexts.ts';
@@ -23,6 +24,8 @@ export interface ObjectContext {
   inlineIgnores: boolean;
   /** Lines of context on each side of a match; 0 for no contexts. */
   contextLines: number;
+  /** Whether secrets will be verified: what that needs besides them is collected. */
+  verifies: boolean;
   /** Memory for decoded pieces, one per nested encoding level. */
   scratch: readonly number[];
   /** Observes what becomes of each match; null in a scan. */
@@ -31,7 +34,7 @@ export interface ObjectContext {
   whole?: { encoding: Encoding; unit_bytes: number };
 }
 
-type Judged = Pick<Detection, 'confidence' | 'confidence_reason' | 'key_path' | 'key_name'>;
+type Judged = Pick<Detection, 'confidence' | 'confidence_reason' | 'key_path' | 'key_name' | 'companions'>;
 
 /** Comments that exempt their line. */
 const INLINE_IGNORES = ['heddle:allow', 'gitleaks:allow'];
@@ -103,10 +106,20 @@ export class ObjectScan {
       trace?.exempted(candidate, exemption);
       return;
     }
-    const detection = this.#detection(candidate, encodings, { ...verdict, ...place.key });
+    const detection = this.#detection(candidate, encodings, {
+      ...verdict,
+      ...place.key,
+      ...this.#companions(candidate, place),
+    });
     this.#contexts?.addDetection(detection, candidate, around);
     trace?.detected(candidate, detection);
     this.#pending.add(candidate.rule, detection);
+  }
+
+  #companions(candidate: Candidate, { text, at }: JudgedPlace): Pick<Detection, 'companions'> {
+    const { rule } = candidate.rule;
+    if (!this.#context.verifies || typeof rule.verify !== 'object' || rule.verify.companions.length === 0) return {};
+    return { companions: companionsOf(candidate, text, at) };
   }
 
   /** Returns what exempts a candidate; null if nothing does. */

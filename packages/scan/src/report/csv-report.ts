@@ -14,6 +14,10 @@ const COLUMNS = [
   'author',
   'date',
   'secret_id',
+  'verdict',
+  'verdict reason',
+  'identity',
+  'permissions',
 ] as const;
 
 /** One row for each finding (RFC 4180), for spreadsheets. What was not scanned is in no row. */
@@ -27,6 +31,7 @@ export class CsvReport implements ScanReport {
 
   finding(finding: ReportedFinding): void {
     const { rule_id, confidence, path, line, column, secret, key_path, description, fingerprint, commit } = finding;
+    const { verification } = finding;
     this.#header();
     this.#row([
       rule_id,
@@ -42,6 +47,10 @@ export class CsvReport implements ScanReport {
       commit === undefined ? '' : `${commit.author} <${commit.email}>`,
       commit?.date ?? '',
       finding.secret_id ?? '',
+      verification?.verdict ?? '',
+      verification?.reason ?? '',
+      verification?.identity ?? '',
+      verification?.permissions.join(' ') ?? '',
     ]);
   }
 

@@ -1,4 +1,3 @@
-import { CONFIDENCES, type Confidence } from '@heddle/base/vocabulary/confidence';
 import type { ContextLine, Problem } from '../result.ts';
 import { byteCount, counted, elapsed } from './figures.ts';
 import { xmlText } from './junit-report.ts';
@@ -6,6 +5,8 @@ import type { ReportedFinding, ReportSummary, ScanReport, TextSink } from './rep
 import { secretsInPlaces } from './secret-count.ts';
 import { type SecretGroup, SecretGroups } from './secret-groups.ts';
 import { Spool } from './spool.ts';
+import { URGENCIES, type Urgency, urgencyOf } from './urgency.ts';
+import { verificationText } from './verification-words.ts';
 import { visible } from './visible.ts';
 
 const STYLE = `
@@ -19,17 +20,19 @@ p { margin: .25rem 0 } code, pre { font: 13px/1.45 ui-monospace, monospace; over
 pre { overflow-x: auto; margin: .5rem 0 } pre b { color: var(--quiet); font-weight: normal }
 mark { background: var(--mark); color: inherit } .quiet { color: var(--quiet) } .bad { color: var(--bad) }`;
 
-const HEADINGS: Readonly<Record<Confidence, string>> = {
+const HEADINGS: Readonly<Record<Urgency, string>> = {
+  active: 'Active: revoke these now',
   high: 'Revoke these first',
   medium: 'Look at these next',
   low: 'Less certain',
+  inactive: 'Inactive: remove these from the text',
 };
 
-/** One page without scripts or other files: secrets by confidence, the surest first, then what was not scanned. */
+/** One page without scripts or other files: active secrets, the others by confidence, then what was not scanned. */
 export class HtmlReport implements ScanReport {
   readonly #sink: TextSink;
   readonly #groups = new SecretGroups();
-  readonly #sections = new Map<Confidence, { spool: Spool; count: number }>();
+  readonly #sections = new Map<Urgency, { spool: Spool; count: number }>();
   readonly #problems = new Spool();
 
   constructor(sink: TextSink) {
@@ -66,7 +69,7 @@ export class HtmlReport implements ScanReport {
         `${ignored > 0 ? `; ignored by fingerprint: ${counted(ignored, 'finding')}` : ''}</p>\n`,
     );
     if (outcome === 'aborted') this.#sink.write(`<p class="bad">The scan was aborted: ${htmlText(reason)}</p>\n`);
-    for (const confidence of CONFIDENCES.toReversed()) this.#section(confidence);
+    for (const urgency of URGENCIES) this.#section(urgency);
     if (this.#problems.isEmpty) return;
     this.#sink.write('<h2>Not scanned completely</h2>\n<ul>\n');
     this.#problems.drainTo(this.#sink);
@@ -74,18 +77,19 @@ export class HtmlReport implements ScanReport {
   }
 
   #add(group: SecretGroup): void {
-    const { confidence } = group.lead;
-    const part = this.#sections.get(confidence) ?? { spool: new Spool(), count: 0 };
-    this.#sections.set(confidence, part);
+    const urgency = urgencyOf(group.lead);
+    const part = this.#sections.get(urgency) ?? { spool: new Spool(), count: 0 };
+    this.#sections.set(urgency, part);
     part.count += 1;
     part.spool.write(articleOf(group));
   }
 
-  #section(confidence: Confidence): void {
-    const part = this.#sections.get(confidence);
+  #section(urgency: Urgency): void {
+    const part = this.#sections.get(urgency);
     if (part === undefined) return;
-    const note = `<span class="quiet">${counted(part.count, 'secret')} of ${confidence} confidence</span>`;
-    this.#sink.write(`<h2>${HEADINGS[confidence]} ${note}</h2>\n`);
+    const what = urgency === 'active' || urgency === 'inactive' ? '' : ` of ${urgency} confidence`;
+    const note = `<span class="quiet">${counted(part.count, 'secret')}${what}</span>`;
+    this.#sink.write(`<h2>${HEADINGS[urgency]} ${note}</h2>\n`);
     part.spool.drainTo(this.#sink);
   }
 }
@@ -94,6 +98,10 @@ function articleOf({ lead: finding, count, others }: SecretGroup): string {
   const { rule_id, description, path, line, column, secret, confidence_reason, key_path, commit, fingerprint } =
     finding;
   const key = key_path === undefined ? '' : `<p>Key: <code>${htmlText(key_path)}</code></p>\n`;
+  const verified =
+    finding.verification === undefined
+      ? ''
+      : `<p>${htmlText(capitalised(verificationText(finding.verification)))}; asked ${finding.verification.checked_at}</p>\n`;
   const origin =
     commit === undefined
       ? ''
@@ -101,7 +109,7 @@ function articleOf({ lead: finding, count, others }: SecretGroup): string {
         `${htmlText(`${commit.author} <${commit.email}>`)}: ${htmlText(commit.subject)}</p>\n`;
   return (
     `<article>\n<h3><code>${htmlText(`${path}:${line}:${column}`)}</code></h3>\n<p>${htmlText(description)}</p>\n` +
-    `${contextOf(finding.context ?? [])}${key}${origin}${placesOf(others, count)}` +
+    `${contextOf(finding.context ?? [])}${verified}${key}${origin}${placesOf(others, count)}` +
     `<p class="quiet">${htmlText(rule_id)}; ${secret === '' ? '' : `secret <code>${htmlText(secret)}</code>; `}` +
     `${htmlText(confidence_reason)}; fingerprint <code>${htmlText(fingerprint)}</code></p>\n</article>\n`
   );
@@ -117,6 +125,10 @@ function placesOf(others: SecretGroup['others'], count: number): string {
   const rest = count - 1 - others.length;
   if (rest > 0) items.push(`<li>and ${counted(rest, 'more place', 'more places')}</li>\n`);
   return `<p>In ${counted(count, 'place')}, also at:</p>\n<ul>\n${items.join('')}</ul>\n`;
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function contextOf(lines: readonly ContextLine[]): string {

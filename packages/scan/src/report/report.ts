@@ -19,6 +19,15 @@ export interface ReportedFinding extends Finding {
   secret_id: string | null;
 }
 
+/** Verdicts on findings that no list and no baseline exempts. */
+export interface VerdictCounts {
+  active: number;
+  inactive: number;
+  unknown: number;
+  /** Those that --only-active leaves out of the report. */
+  not_shown: number;
+}
+
 /** The summary of a run for reports, including what reports suppress. */
 export interface ReportSummary extends ScanSummary {
   /** Findings that the report shows. */
@@ -27,6 +36,8 @@ export interface ReportSummary extends ScanSummary {
   secrets: number;
   /** Findings that a list of fingerprints exempts. */
   ignored: number;
+  /** Present only if something was verified. */
+  verdicts?: VerdictCounts;
   /** Present only with a baseline. */
   baseline?: BaselineCounts;
 }

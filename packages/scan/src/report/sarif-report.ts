@@ -32,6 +32,12 @@ const LEVELS: Readonly<Record<Confidence, { level: 'error' | 'warning' | 'note';
   low: { level: 'note', rank: 20 },
 };
 
+/** A verdict says more than the confidence. */
+function importanceOf({ confidence, verification }: Finding): (typeof LEVELS)[Confidence] {
+  if (verification?.verdict === 'active') return { level: 'error', rank: 100 };
+  return verification?.verdict === 'inactive' ? { level: 'note', rank: 10 } : LEVELS[confidence];
+}
+
 const HELP =
   'Anyone who can read this text can use the secret. Revoke it where it was issued, issue a new one, and keep it in a ' +
   'secret store; removing the text alone does not help, since copies and the history keep it. To suppress a false ' +
@@ -59,13 +65,12 @@ export class SarifReport implements ScanReport {
 
   finding(finding: ReportedFinding): void {
     const { rule_id, match, secret, fingerprint, encodings, entropy, tags, commit } = finding;
-    const { confidence, confidence_reason, key_path, key_name } = finding;
+    const { confidence, confidence_reason, key_path, key_name, verification } = finding;
     const sentence = sentenceOf(finding);
     const result = {
       ruleId: rule_id,
       ruleIndex: this.#ruleIndex(finding),
-      level: LEVELS[confidence].level,
-      rank: LEVELS[confidence].rank,
+      ...importanceOf(finding),
       message: { text: secret === '' ? sentence : `${sentence.replace(/\.$/, '')}: ${secret}` },
       locations: [
         {
@@ -84,6 +89,7 @@ export class SarifReport implements ScanReport {
         tags,
         confidence,
         confidence_reason,
+        ...(verification === undefined ? {} : { verification }),
         ...(key_path === undefined ? {} : { key_path }),
         ...(key_name === undefined ? {} : { key_name }),
         path: finding.path,

@@ -1,9 +1,11 @@
+import type { Verification } from '@heddle/base/vocabulary/verdict';
 import type { Commit, ContextLine, Problem } from '../result.ts';
 import { byteCount, counted, elapsed, rate } from './figures.ts';
 import { problemLines, ProblemTally } from './problem-tally.ts';
 import type { Paint, ReportedFinding, ReportSummary, ScanReport, TextSink } from './report.ts';
 import { secretsInPlaces } from './secret-count.ts';
 import { type SecretGroup, SecretGroups, type SecretPlace } from './secret-groups.ts';
+import { verdictCountsText, verificationText } from './verification-words.ts';
 import { shortened, visible } from './visible.ts';
 
 const MATCH_CHARACTERS = 160;
@@ -66,7 +68,7 @@ export class TextReport implements ScanReport {
   #block({ lead: finding, count, others }: SecretGroup): string[] {
     const { rule_id, description, path, line, column, match, secret, entropy, fingerprint, encodings, commit } =
       finding;
-    const { confidence, confidence_reason, key_path, key_name, context = [] } = finding;
+    const { confidence, confidence_reason, key_path, key_name, context = [], verification } = finding;
     const fields: [string, string][] = [['at', this.#paint('cyan', `${visible(path)}:${line}:${column}`)]];
     if (secret !== '') {
       const shown = visible(shortened(secret, MATCH_CHARACTERS));
@@ -76,6 +78,7 @@ export class TextReport implements ScanReport {
     const key = [key_path, key_name === undefined ? undefined : `(${key_name})`].filter((part) => part !== undefined);
     if (key.length > 0) fields.push(['key', visible(key.join(' '))]);
     fields.push(['confidence', `${confidence}: ${visible(confidence_reason)}`]);
+    if (verification !== undefined) fields.push(['verified', this.#verified(verification)]);
     if (encodings.length > 0) fields.push(['encoded', encodings.join(', then ')]);
     if (commit !== undefined) fields.push(['commit', commitLine(commit)]);
     fields.push(['fingerprint', fingerprint], ...this.#furtherPlaces(others, count));
@@ -96,6 +99,11 @@ export class TextReport implements ScanReport {
     const rest = count - 1 - others.length;
     if (rest > 0) lines.push(`and ${counted(rest, 'more place', 'more places')}`);
     return lines.map((line) => ['also at', line]);
+  }
+
+  #verified(verification: Verification): string {
+    const text = visible(verificationText(verification));
+    return verification.verdict === 'active' ? this.#paint('red', text) : text;
   }
 
   /** Writes `12 │ text`, with `>` before the lines of the match. */
@@ -132,6 +140,7 @@ export function summaryLines(summary: ReportSummary, problems: ProblemTally, pai
   const speed = bytes_scanned < RATE_BYTES_MIN ? '' : ` (${rate(bytes_scanned, duration_ms)})`;
   const scanned = `${counted(objects_completed, 'object')}, ${byteCount(bytes_scanned)} in ${elapsed(duration_ms)}${speed}`;
   const lines = [`${verdict} ${distinct === reported ? 'in' : 'of'} ${scanned}`];
+  if (summary.verdicts !== undefined) lines.push(`  verified: ${verdictCountsText(summary.verdicts)}`);
   if (baseline !== undefined) {
     const gone =
       baseline.gone === 0

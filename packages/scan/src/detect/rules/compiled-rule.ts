@@ -1,3 +1,4 @@
+import type { CompiledCompanion } from '../companions.ts';
 import { type Anchor, findAnchor } from '../regex/anchor.ts';
 import { CompiledRegex, HalvedRegex } from '../regex/compiled-regex.ts';
 import { parseRegex } from '../regex/parse.ts';
@@ -22,6 +23,8 @@ export interface CompiledRule {
   allowlists: readonly CompiledAllowlist[];
   /** It does not look at some objects, by their path or commit. */
   guarded: boolean;
+  /** What its verification needs besides the secret. */
+  companions: () => readonly CompiledCompanion[];
   /** Yields to other rules that find the same secret. */
   generic: boolean;
 }
@@ -38,7 +41,7 @@ export function readyPathRule({ rule, path, allowlists }: PathRulePlan): PathRul
 }
 
 export function readyRule(plan: RulePlan): CompiledRule {
-  const { rule, regex, each, placement, before, after, path, allowlists } = plan;
+  const { rule, regex, each, placement, before, after, path, allowlists, companions } = plan;
   const isCut = placement.type === 'anchored' && placement.cut;
   const anchor = once(() => anchorOf(plan));
   const compiledLists = allowlists.map((list) => new CompiledAllowlist(list));
@@ -54,6 +57,7 @@ export function readyRule(plan: RulePlan): CompiledRule {
     path: path === null ? null : new CompiledRegex(path),
     allowlists: compiledLists,
     guarded: path !== null || compiledLists.some(({ looksAtObjects }) => looksAtObjects),
+    companions: once(() => companions.map((each) => ({ ...each, regex: new CompiledRegex(each.regex) }))),
     generic: rule.judged || rule.tags.includes('generic') || rule.id.includes('generic'),
   };
 }

@@ -1,9 +1,18 @@
 /** Shared fixtures of the report tests. */
+import type { Verification } from '@heddle/base/vocabulary/verdict';
 import type { ScanSummary } from '../../../src/result.ts';
 import type { ReportedFinding, ReportSummary, TextSink } from '../../../src/report/report.ts';
 
 /** Made up, and in pieces, so that no scanner mistakes it for a real one. */
 export const SECRET = ['ghp', 'Zq3v9LmT7xK2wB8nR4cY6dF1sJ5hG0aE'].join('_');
+
+export const VERIFICATION: Verification = {
+  verdict: 'active',
+  reason: 'GitHub accepted it at api.github.com (HTTP 200)',
+  checked_at: '2026-01-02T03:04:05.000Z',
+  identity: 'octocat',
+  permissions: ['repo', 'gist'],
+};
 
 export function finding(changes: Partial<ReportedFinding> = {}): ReportedFinding {
   return {
