@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that some tests and comparisons use. Without them, those say so and are not run.
-#   scripts/install-test-tools.sh          what tests use: sandboxes, a name server, a packet filter, network namespaces, nmap, OpenSSL, PgBouncer, containers
+#   scripts/install-test-tools.sh          what tests use: sandboxes, a name server, a packet filter, network namespaces, nmap, OpenSSL, PgBouncer, containers, a registry
 #   scripts/install-test-tools.sh --bench  also what the benchmarks compare Heddle with
 set -euo pipefail
 
-packages=(bubblewrap iproute2 knot nftables nmap openssl pgbouncer podman runc)
+packages=(bubblewrap iproute2 knot nftables nmap openssl pgbouncer podman runc docker-registry)
 case "${1:-}" in
   '') ;;
   --bench) packages+=(dnsperf redis-server ripgrep) ;;

@@ -33,6 +33,11 @@ export type SourceSpec =
   /** `endpoint` for other services that implement the S3 API. */
   | { type: 's3'; bucket: string; prefix?: string; endpoint?: string; region?: string; force_path_style?: boolean }
   /**
+   * Layers and configuration of container images: of a registry, or by a path that begins with `/`, `./` or `../` in an
+   * archive or a directory. `platform` as in `linux/arm64`, or `all`.
+   */
+  | { type: 'image'; images: readonly string[]; platform?: string }
+  /**
    * File paths, given as a list or read from a file, one per line. `latin1`: each character is a byte, for paths that
    * are not UTF-8.
    */

@@ -3,10 +3,10 @@ import { ByteSource, MeteredInput } from './byte-source.ts';
 import type { ArchiveBudget } from './context.ts';
 import { EntryContent } from './entry-content.ts';
 import { admitName } from './entry-name.ts';
-import type { ArchiveEntry, ArchiveReader } from './port.ts';
+import type { ArchiveEntry, ArchiveReader, CompressedFormat } from './port.ts';
 import { BLOCK_BYTES, isTarHead } from './tar/header.ts';
 import { TarReader } from './tar/reader.ts';
-import { createUnpacker, type CompressedFormat } from './compressed.ts';
+import { createUnpacker } from './compressed.ts';
 import { gzipName } from './unpack/gzip.ts';
 import { StoredUnpacker } from './unpack/unpacker.ts';
 
@@ -96,6 +96,6 @@ class CompressedFile implements ArchiveReader {
 /** Returns the last part of a path without its compression suffix; `data` if nothing remains. */
 function nameWithoutEnding(path: string): string {
   const base = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('!')) + 1);
-  const name = base.replace(/\.(?:tgz|tbz2?|txz|tzst)$/i, '.tar').replace(/\.(?:gz|bz2|xz|zst|zstd|Z)$/i, '');
+  const name = base.replace(/\.(?:tgz|tbz2?|txz|tzst)$/i, '.tar').replace(/\.(?:gz|bz2|xz|zst|zstd|lz4|Z)$/i, '');
   return name === '' ? 'data' : name;
 }

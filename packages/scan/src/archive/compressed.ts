@@ -1,12 +1,11 @@
 import type { Input } from './byte-source.ts';
-import type { ArchiveFormat } from './port.ts';
+import type { CompressedFormat } from './port.ts';
 import { Bzip2Unpacker } from './unpack/bzip2.ts';
 import { GzipUnpacker } from './unpack/gzip.ts';
+import { Lz4Unpacker } from './unpack/lz4.ts';
 import type { Unpacker } from './unpack/unpacker.ts';
 import { XzUnpacker } from './unpack/xz.ts';
 import { ZstdUnpacker } from './unpack/zstd.ts';
-
-export type CompressedFormat = Exclude<ArchiveFormat, 'zip' | 'tar' | 'deb'>;
 
 /** Creates the decompressor of a format. */
 export function createUnpacker(format: CompressedFormat, input: Input): Unpacker {
@@ -17,6 +16,8 @@ export function createUnpacker(format: CompressedFormat, input: Input): Unpacker
       return new ZstdUnpacker(input);
     case 'bzip2':
       return new Bzip2Unpacker(input);
+    case 'lz4':
+      return new Lz4Unpacker(input);
     case 'xz':
       return new XzUnpacker(input);
   }

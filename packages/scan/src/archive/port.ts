@@ -1,6 +1,11 @@
 import type { ObjectReader } from '../source/port.ts';
 
-export type ArchiveFormat = 'zip' | 'tar' | 'deb' | 'gzip' | 'bzip2' | 'xz' | 'zstd';
+export type ArchiveFormat = CompressedFormat | 'zip' | 'tar' | 'deb' | 'rpm' | 'cpio' | '7z' | 'rar' | 'sqlite' | 'pdf';
+
+/** Formats of one compressed file. */
+export type CompressedFormat = (typeof COMPRESSED_FORMATS)[number];
+
+export const COMPRESSED_FORMATS = ['gzip', 'bzip2', 'xz', 'zstd', 'lz4'] as const;
 
 /** One entry of an archive. */
 export interface ArchiveEntry {

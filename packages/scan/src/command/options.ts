@@ -12,9 +12,12 @@ import {
   type ScanOptions,
   type SourceSpec,
 } from '../options.ts';
+import { parsePlatform } from '../archive/image/plan.ts';
 import { pathFilter } from '../path-filter.ts';
 import { proxiesOf, VERIFY_OPTIONS } from '../verify/options.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../report/report.ts';
+
+const GIB = 1024 ** 3;
 
 interface ReportFile {
   format: ReportFormat;
@@ -48,6 +51,14 @@ const INPUT_OPTIONS = {
     '--diff <file>',
     'Lines that a diff adds, such as of git diff or git log -p; - reads standard input',
   ),
+  images: repeated(
+    '--image <reference>',
+    'Layers, configuration and history of an image in a registry, or in ./image.tar or ./layout; may be repeated',
+  ),
+  platform: optionalText('--platform <platform>', 'Platform of the images, such as linux/arm64; all for every one', {
+    allowed: 'a platform such as linux/amd64, or all',
+    check: (given) => given === 'all' || parsePlatform(given) !== null,
+  }),
   filesFrom: optionalText('--files-from <file>', 'Files named in a list, one per line; - reads standard input'),
   nullSeparated: toggle('-0, --null', 'Names in that list end with NUL instead of a newline'),
   followLinks: toggle('--follow-links', 'Follow symbolic links'),
@@ -150,7 +161,7 @@ export function requestOf(paths: readonly string[], options: object): ScanReques
       ...valuesOf(PATH_OPTIONS, options),
       ...valuesOf(RULE_OPTIONS, options),
       ...valuesOf(LIMIT_OPTIONS, options),
-      archives: valuesOf(ARCHIVE_OPTIONS, options),
+      archives: archivesOf(options),
       verify: verify ? { ...valuesOf(VERIFY_OPTIONS, options), environment: proxiesOf(process.env) } : null,
     },
     onlyActive,
@@ -158,6 +169,18 @@ export function requestOf(paths: readonly string[], options: object): ScanReques
     ...output,
     format: formatOf(output),
   };
+}
+
+/** Layers hold whole systems: for images, the limits of their size are higher unless they are given. */
+const IMAGE_LIMITS = { entriesMax: 1_000_000, archiveBytesMax: 32 * GIB, rootBytesMax: 64 * GIB };
+
+function archivesOf(options: object): ScanOptions['archives'] {
+  const { images } = valuesOf({ images: INPUT_OPTIONS.images }, options);
+  const given = valuesOf(ARCHIVE_OPTIONS, options);
+  if (images.length === 0) return given;
+  const isGiven = (key: keyof typeof IMAGE_LIMITS): boolean => ARCHIVE_OPTIONS[key].name in options;
+  const raised = Object.entries(IMAGE_LIMITS).filter(([key]) => !isGiven(key as keyof typeof IMAGE_LIMITS));
+  return { ...given, ...Object.fromEntries(raised) };
 }
 
 export function ruleChoiceOf(options: object): RuleChoice {

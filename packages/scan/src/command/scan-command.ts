@@ -12,7 +12,7 @@ import { registerScanRules } from './rules-command.ts';
 import { addScanOptions, requestOf } from './options.ts';
 
 export const SCAN_DESCRIPTION =
-  'Find secrets in files, archives, git histories and buckets; needs no server and no database';
+  'Find secrets in files, archives, git histories, container images and buckets; needs no server and no database';
 
 export const EXIT_CODES = `Exit codes: 0 clean, 1 secrets found, 2 error, 3 no secrets, but the scan is incomplete,
 130 interrupted by Ctrl-C. Errors take precedence over findings, findings over an incomplete scan.`;
@@ -22,6 +22,7 @@ Examples:
   ${command} .                                   this directory, archives included
   ${command} --staged                            what the next commit would add
   ${command} --git . --report sarif=secrets.sarif
+  ${command} --image registry.example/app:1.2
   ${command} s3://bucket/prefix --state scan.state
 Write a path named like a command (rules, explain, init) as ./rules.
 `;

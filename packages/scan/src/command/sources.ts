@@ -3,6 +3,8 @@ import { resolve } from 'node:path';
 
 import type { SourceSpec } from '../options.ts';
 import { refused, systemFault } from '@heddle/base/terminal/refusal';
+import { isLocalImage } from '../source/image/open-store.ts';
+import { parseReference } from '../source/image/reference.ts';
 import type { ScanRequest } from './options.ts';
 
 export interface ScanSources {
@@ -23,7 +25,7 @@ export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole):
   refuseContradictions(request);
   if (request.staged) return stagedSources(request.paths.length === 0 ? ['.'] : request.paths);
   const named = [...new Set(request.paths)];
-  const nothing = named.length === 0 && request.git.length === 0 && request.filesFrom === null && request.diff === null;
+  const nothing = named.length === 0 && otherInput(request) === null;
   const specs: SourceSpec[] = [];
   const directories: string[] = [];
   for (const path of nothing ? ['.'] : named) {
@@ -35,6 +37,7 @@ export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole):
     specs.push(gitSource(repository, request));
     directories.push(repository);
   }
+  if (request.images.length > 0) specs.push(imageSource(request));
   if (request.diff !== null) specs.push(diffSource(request.diff));
   if (request.filesFrom !== null) specs.push(listSource(request.filesFrom, request.nullSeparated, readList));
   return { specs, directories };
@@ -52,10 +55,28 @@ function stagedSources(repositories: readonly string[]): ScanSources {
   return { specs, directories: repositories };
 }
 
+/** Returns the flag of an input that is no path; null without one. */
+function otherInput({ git, images, filesFrom, diff }: ScanRequest): string | null {
+  if (git.length > 0) return '--git';
+  if (images.length > 0) return '--image';
+  return filesFrom !== null ? '--files-from' : diff === null ? null : '--diff';
+}
+
+function imageSource({ images, platform }: ScanRequest): SourceSpec {
+  for (const image of images) {
+    if (isLocalImage(image)) statusOf(image, `--image ${image}`);
+    else if (parseReference(image) === null)
+      throw refused(
+        `--image ${image}: must be an image such as registry.example/app:1.2, or a path such as ./image.tar`,
+      );
+  }
+  return { type: 'image', images: [...new Set(images)], ...(platform === null ? {} : { platform }) };
+}
+
 function refuseContradictions(request: ScanRequest): void {
   const { paths, git, revisions, since, unreachable, filesFrom, nullSeparated, staged } = request;
-  const { diff, s3Endpoint, s3Region, s3PathStyle } = request;
-  const other = git.length > 0 ? '--git' : filesFrom !== null ? '--files-from' : diff === null ? null : '--diff';
+  const { diff, s3Endpoint, s3Region, s3PathStyle, images, platform } = request;
+  const other = otherInput(request);
   if (staged && other !== null) {
     throw refused(`--staged and ${other} contradict each other; use one of them`);
   }
@@ -70,6 +91,7 @@ function refuseContradictions(request: ScanRequest): void {
   if (git.length === 0 && revisions.length > 0) throw refused('--revisions needs --git REPOSITORY');
   if (git.length === 0 && since !== null) throw refused('--since needs --git REPOSITORY');
   if (git.length === 0 && unreachable) throw refused('--unreachable needs --git REPOSITORY');
+  if (images.length === 0 && platform !== null) throw refused('--platform needs --image REFERENCE');
   if (filesFrom === null && nullSeparated) throw refused('-0 needs --files-from FILE');
   const s3Flag = s3Endpoint !== null ? '--s3-endpoint' : s3Region !== null ? '--s3-region' : null;
   const given = s3Flag ?? (s3PathStyle ? '--s3-path-style' : null);

@@ -22,6 +22,8 @@ export function openOpener(spec: SourceSpec): ObjectOpener | Promise<ObjectOpene
       return import('./git/blob-opener.ts').then(({ BlobOpener }) => BlobOpener.open(spec));
     case 'diff':
       return import('./diff/diff-opener.ts').then(({ DiffOpener }) => new DiffOpener(spec));
+    case 'image':
+      return import('./image/image.ts').then(({ ImageOpener }) => new ImageOpener(spec));
     case 's3':
       return import('./s3/object-opener.ts').then(({ S3Opener }) => S3Opener.open(spec));
   }

@@ -35,6 +35,8 @@ export function openSource(
       return import('./git/staged.ts').then(({ StagedSource }) => StagedSource.open(spec));
     case 'diff':
       return import('./diff/diff.ts').then(({ DiffSource }) => new DiffSource(spec));
+    case 'image':
+      return import('./image/image.ts').then(({ ImageSource }) => new ImageSource(spec));
     case 's3':
       return import('./s3/s3.ts').then(({ S3Source }) => S3Source.open(spec));
   }

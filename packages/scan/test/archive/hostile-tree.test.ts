@@ -31,7 +31,9 @@ const CORPUS: Readonly<Record<string, [codes: readonly ProblemCode[], bytes: (()
   'cut.zip': [['malformed_archive'], () => buildZip([{ name: 'a', content: 'x'.repeat(5000) }]).subarray(0, 60)],
   'encrypted.zip': [['encrypted'], null],
   'aes.zip': [['encrypted'], null],
-  'tree.7z': [['unsupported_archive'], null],
+  'ppmd.7z': [['unsupported_archive'], null],
+  'hidden.7z': [['encrypted'], null],
+  'zeros.7z': [['ratio_budget'], null],
   'deflate64.zip': [['unsupported_archive'], null],
   'size.zip': [
     ['malformed_archive'],

@@ -59,6 +59,7 @@ function partsOf(spec: SourceSpec, options: PartitionOptions, tasksMax: number):
     case 'git':
     case 'staged':
     case 'diff':
+    case 'image':
     case 's3':
     case 'stdin':
       // A history is read as one; pages of a bucket have opaque tokens that cannot be compared.

@@ -45,6 +45,8 @@ export class ScanRoots {
         case 's3':
           this.#requireBucket(source);
           break;
+        case 'image':
+          throw new Error('a task cannot scan images; use heddle scan --image');
         case 'stdin':
           throw new Error('a task has no standard input to scan');
       }

@@ -28,6 +28,9 @@ const LITERAL_PROBABILITIES = 0x300;
 /** Maximum compressed bytes of one chunk. */
 export const PACKED_BYTES_MAX = 64 * 1024;
 
+/** No symbol needs more packed bytes. */
+const SYMBOL_BYTES_MAX = 32;
+
 /**
  * Decodes LZMA into a circular window. Range and code are kept as signed 32-bit numbers, which keeps them off the
  * heap; unsigned comparison flips the highest bit of both.
@@ -54,6 +57,10 @@ export class LzmaDecoder {
   #filled = 0;
   /** Unpacked bytes since the dictionary was reset, modulo 2^32: models depend on its low bits. */
   #count = 0;
+  /** Where decoding pauses to refill the packed bytes, and whether an end marker is permitted: streams of LZMA. */
+  #pauseAt = Infinity;
+  #mayEnd = false;
+  #ended = false;
   #literalContextBits = 0;
   #literalPositionMask = 0;
   #positionMask = 0;
@@ -68,6 +75,11 @@ export class LzmaDecoder {
   /** Compressed bytes of the chunk that were consumed. */
   get used(): number {
     return this.#at;
+  }
+
+  /** True after the end marker of a stream. */
+  get hasEnded(): boolean {
+    return this.#ended;
   }
 
   resetDictionary(): void {
@@ -90,6 +102,26 @@ export class LzmaDecoder {
   resetState(): void {
     this.#probabilities.fill(PROBABILITY_START);
     this.#state = this.#repeat0 = this.#repeat1 = this.#repeat2 = this.#repeat3 = 0;
+  }
+
+  /** Moves the unread packed bytes to the beginning of `packed`; returns their number. */
+  keepUnread(): number {
+    const unread = this.#end - this.#at;
+    this.packed.copyWithin(0, this.#at, this.#end);
+    this.#at = 0;
+    this.#end = unread;
+    return unread;
+  }
+
+  /**
+   * Starts or continues a stream of LZMA whose next `length` bytes are in `packed`. Unless they are the last,
+   * decoding pauses before it could need more.
+   */
+  continueStream(length: number, { isFirst, isLast }: { isFirst: boolean; isLast: boolean }): void {
+    if (isFirst) this.beginChunk(length);
+    this.#mayEnd = true;
+    this.#end = length;
+    this.#pauseAt = isLast ? Infinity : length - SYMBOL_BYTES_MAX;
   }
 
   /** Starts a chunk of `length` bytes in `packed`. */
@@ -124,13 +156,14 @@ export class LzmaDecoder {
   /** Unpacks until the window position reaches `limit`, which is within the window. */
   decode(limit: number): void {
     if (this.#lengthLeft > 0) this.#copyMatch(limit);
-    while (this.position < limit) {
+    while (this.position < limit && this.#at < this.#pauseAt) {
       const positionState = this.#count & this.#positionMask;
       if (this.#bit(AT.isMatch + this.#state * POSITION_STATES + positionState) === 0) {
         this.#literal();
         continue;
       }
       this.#match(positionState);
+      if (this.#ended) return;
       this.#copyMatch(limit);
       if (this.#at > this.#end) throw damaged();
     }
@@ -213,7 +246,8 @@ export class LzmaDecoder {
       this.#repeat0 = distance;
       this.#repeated(positionState);
     }
-    if (this.#repeat0 >= this.#filled || this.#repeat0 < 0) throw damaged();
+    if (this.#repeat0 === END_DISTANCE && this.#mayEnd) this.#ended = true;
+    else if (this.#repeat0 >= this.#filled || this.#repeat0 < 0) throw damaged();
   }
 
   #repeated(positionState: number): void {
@@ -330,6 +364,8 @@ export class LzmaDecoder {
 }
 
 const SIGN = -0x80000000;
+/** The distance of the marker at the end of a stream. */
+const END_DISTANCE = -1;
 
 function damaged(): Damage {
   return new Damage('the LZMA data is damaged');

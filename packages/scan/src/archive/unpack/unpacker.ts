@@ -68,3 +68,49 @@ export class StoredUnpacker implements Unpacker {
     this.#seen = 0;
   }
 }
+
+/** Delivers bytes that are already unpacked. */
+export class BytesUnpacker implements Unpacker {
+  #bytes: Uint8Array | null;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes.length === 0 ? null : bytes;
+  }
+
+  next(): Uint8Array | null {
+    const bytes = this.#bytes;
+    this.#bytes = null;
+    return bytes;
+  }
+
+  close(): void {
+    this.#bytes = null;
+  }
+}
+
+/** Defers the creation of an unpacker until its first use. */
+export class LazyUnpacker implements Unpacker {
+  readonly #make: () => Promise<Unpacker>;
+  #unpacker: Unpacker | null = null;
+
+  constructor(make: () => Promise<Unpacker>) {
+    this.#make = make;
+  }
+
+  next(): Uint8Array | null | Promise<Uint8Array | null> {
+    return this.#unpacker === null ? this.#begin() : this.#unpacker.next();
+  }
+
+  async #begin(): Promise<Uint8Array | null> {
+    this.#unpacker = await this.#make();
+    return this.#unpacker.next();
+  }
+
+  remark(): Remark | undefined {
+    return this.#unpacker?.remark?.();
+  }
+
+  close(): void {
+    this.#unpacker?.close();
+  }
+}

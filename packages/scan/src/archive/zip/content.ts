@@ -3,17 +3,17 @@ import { inflateRawSync } from 'node:zlib';
 import { LimitedInput, MeteredInput, type ByteSource, type Input } from '../byte-source.ts';
 import type { ArchiveBudget } from '../context.ts';
 import { createUnpacker } from '../compressed.ts';
-import { Damage, StoredUnpacker, type Unpacker } from '../unpack/unpacker.ts';
+import { LzmaStreamUnpacker } from '../unpack/lzma-stream.ts';
+import { Damage, StoredUnpacker, takeBytes, type Unpacker } from '../unpack/unpacker.ts';
 import { ZlibUnpacker } from '../unpack/zlib.ts';
 import { FLAG, type ZipRecord } from './records.ts';
 
-export const METHOD = { stored: 0, deflate: 8, bzip2: 12, zstd_old: 20, zstd: 93, xz: 95, aes: 99 } as const;
+export const METHOD = { stored: 0, deflate: 8, bzip2: 12, lzma: 14, zstd_old: 20, zstd: 93, xz: 95, aes: 99 } as const;
 
 const REFUSED_METHODS: Readonly<Record<number, string>> = {
   1: 'shrink',
   6: 'implode',
   9: 'Deflate64',
-  14: 'LZMA',
   97: 'WavPack',
   98: 'PPMd',
 };
@@ -45,8 +45,18 @@ export async function unpackEntry(source: ByteSource, record: ZipRecord, budget:
   const input = new MeteredInput(new LimitedInput(source, packed_size), budget);
   if (method === METHOD.stored) return new StoredUnpacker(input, packed_size);
   if (method === METHOD.deflate) return new ZlibUnpacker('deflate', input);
+  if (method === METHOD.lzma) return await lzmaOf(input, record);
   if (method === METHOD.bzip2) return createUnpacker('bzip2', input);
   return createUnpacker(method === METHOD.xz ? 'xz' : 'zstd', input);
+}
+
+/** The data begins with a version and the parameters. */
+async function lzmaOf(input: Input, { flags, size }: ZipRecord): Promise<Unpacker> {
+  const head = Buffer.from(await takeBytes(input, 9, "the entry's header"));
+  if (head.readUInt16LE(2) !== 5) throw new Damage("the entry's header is damaged");
+  const hasMarker = (flags & FLAG.lzma_end_marker) !== 0;
+  const dictionaryBytes = head.readUInt32LE(5);
+  return new LzmaStreamUnpacker(input, { properties: head[4]!, dictionaryBytes, size: hasMarker ? Infinity : size });
 }
 
 /** Unpacks a small entry in one call, which avoids most of the setup; on failure restarts piece by piece. */
@@ -95,32 +105,5 @@ class MemoryInput implements Input {
 
   consume(length: number): void {
     this.#bytes = this.#bytes.subarray(length);
-  }
-}
-
-/** Defers the creation of an unpacker until its first use. */
-export class LazyUnpacker implements Unpacker {
-  readonly #make: () => Promise<Unpacker>;
-  #unpacker: Unpacker | null = null;
-
-  constructor(make: () => Promise<Unpacker>) {
-    this.#make = make;
-  }
-
-  next(): Uint8Array | null | Promise<Uint8Array | null> {
-    return this.#unpacker === null ? this.#begin() : this.#unpacker.next();
-  }
-
-  async #begin(): Promise<Uint8Array | null> {
-    this.#unpacker = await this.#make();
-    return this.#unpacker.next();
-  }
-
-  remark(): ReturnType<NonNullable<Unpacker['remark']>> {
-    return this.#unpacker?.remark?.();
-  }
-
-  close(): void {
-    this.#unpacker?.close();
   }
 }

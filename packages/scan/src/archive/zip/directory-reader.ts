@@ -4,9 +4,9 @@ import { EntryContent, notice } from '../entry-content.ts';
 import { admitName } from '../entry-name.ts';
 import type { ArchiveEntry, ArchiveReader } from '../port.ts';
 import { ObjectFault } from '../../source/port.ts';
-import { Damage, type Unpacker } from '../unpack/unpacker.ts';
+import { BytesUnpacker, Damage, LazyUnpacker, type Unpacker } from '../unpack/unpacker.ts';
 import { BATCH_ENTRIES_MAX, EntryBatch } from './batch.ts';
-import { LazyUnpacker, unpackEntry } from './content.ts';
+import { unpackEntry } from './content.ts';
 import { DirectoryLines } from './directory-lines.ts';
 import type { Directory } from './end-record.ts';
 import { findOverlaps } from './overlaps.ts';
@@ -74,7 +74,7 @@ export class ZipDirectoryReader implements ArchiveReader {
     const together = await this.#batch.take(record, () => this.#lines.ahead(BATCH_ENTRIES_MAX));
     if (together !== null) {
       this.#budget.consume(record.packed_size);
-      return new UnpackedAlready(together);
+      return new BytesUnpacker(together);
     }
     const source = this.#data;
     const offset = record.offset + this.#directory.shift;
@@ -136,24 +136,5 @@ export class ZipDirectoryReader implements ArchiveReader {
     if (entries === found || entries === found % 65_536) return;
     const message = `the archive declares ${entries} entries, but its directory lists ${found}`;
     this.#budget.report(notice(this.#budget.context.path, message));
-  }
-}
-
-/** Content that was unpacked together with others. */
-class UnpackedAlready implements Unpacker {
-  #bytes: Uint8Array | null;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  next(): Uint8Array | null {
-    const bytes = this.#bytes;
-    this.#bytes = null;
-    return bytes;
-  }
-
-  close(): void {
-    this.#bytes = null;
   }
 }

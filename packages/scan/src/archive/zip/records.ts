@@ -31,7 +31,14 @@ export const SIGNATURE = {
   spanned: 0x30304b50,
 } as const;
 
-export const FLAG = { encrypted: 1, descriptor: 8, strong_encryption: 64, utf8: 2048, masked: 8192 } as const;
+export const FLAG = {
+  encrypted: 1,
+  lzma_end_marker: 2,
+  descriptor: 8,
+  strong_encryption: 64,
+  utf8: 2048,
+  masked: 8192,
+} as const;
 
 export const LOCAL_BYTES = 30;
 export const DIRECTORY_BYTES = 46;

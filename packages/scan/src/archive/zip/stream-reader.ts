@@ -4,9 +4,9 @@ import { EntryContent } from '../entry-content.ts';
 import { admitName } from '../entry-name.ts';
 import type { ArchiveEntry, ArchiveReader } from '../port.ts';
 import type { ObjectFault } from '../../source/port.ts';
-import { Damage, type Unpacker } from '../unpack/unpacker.ts';
+import { Damage, LazyUnpacker, type Unpacker } from '../unpack/unpacker.ts';
 import { ZlibUnpacker } from '../unpack/zlib.ts';
-import { checkReadable, LazyUnpacker, METHOD, unpackEntry } from './content.ts';
+import { checkReadable, METHOD, unpackEntry } from './content.ts';
 import { descriptorLength, OpenStoredUnpacker } from './descriptor.ts';
 import {
   FLAG,

@@ -1,0 +1,187 @@
+import type { ByteSource } from '../byte-source.ts';
+import type { ArchiveBudget } from '../context.ts';
+import { EntryContent } from '../entry-content.ts';
+import { admitName } from '../entry-name.ts';
+import { copyToMemory } from '../memory-copy.ts';
+import type { ArchiveEntry, ArchiveReader } from '../port.ts';
+import { RawObject } from '../raw-object.ts';
+import { Damage, LazyUnpacker, type Unpacker } from '../unpack/unpacker.ts';
+import { SqlitePages, type Cell } from './pages.ts';
+import { columnsOf, valuesOf, type SqliteValue } from './records.ts';
+
+/** Tables of a database that are read, and characters of the statement that creates one. */
+const TABLES_MAX = 100_000;
+const SQL_CHARACTERS_MAX = 64 * 1024;
+/** Characters of rows that are delivered at once. */
+const PIECE_CHARACTERS = 64 * 1024;
+
+interface Table {
+  name: string;
+  root: number;
+  columns: readonly string[];
+}
+
+/** Opens an SQLite database; within an archive it is kept in memory, and a larger one is read page by page. */
+export async function openSqlite(
+  source: ByteSource,
+  budget: ArchiveBudget,
+  close: () => Promise<void>,
+): Promise<ArchiveReader> {
+  if (source.canSeek && source.reader.size >= 0) return new SqliteReader(source, budget, close);
+  const { source: copy, head } = await copyToMemory(source);
+  return copy === null ? new RawObject('sqlite', head, source, budget, close) : new SqliteReader(copy, budget, close);
+}
+
+/**
+ * Reads the tables of a database, each as an entry of JSON whose keys are the numbers of the rows, then the space
+ * without rows, which contains deleted ones.
+ */
+class SqliteReader implements ArchiveReader {
+  readonly format = 'sqlite';
+  readonly close: () => Promise<void>;
+  readonly #source: ByteSource;
+  readonly #budget: ArchiveBudget;
+  #pages: SqlitePages | null = null;
+  #tables: Table[] = [];
+  /** Of tables and indexes. */
+  readonly #roots = [1];
+  #isEnded = false;
+
+  constructor(source: ByteSource, budget: ArchiveBudget, close: () => Promise<void>) {
+    this.#source = source;
+    this.#budget = budget;
+    this.close = close;
+  }
+
+  async next(): Promise<ArchiveEntry | null> {
+    if (this.#pages === null) return await this.#begin();
+    const pages = this.#pages;
+    const table = this.#tables.shift();
+    if (table !== undefined)
+      return this.#entry(`${table.name}.json`, (path) => new TableUnpacker(this.#rows(pages, table, path)));
+    if (this.#isEnded) return null;
+    this.#isEnded = true;
+    return this.#entry('unused space', () => new UnusedUnpacker(() => this.#markUsed()));
+  }
+
+  /** Reads the schema, which is a table itself. */
+  async #begin(): Promise<ArchiveEntry> {
+    const budget = this.#budget;
+    const lines: string[] = [];
+    try {
+      const pages = await SqlitePages.open(this.#source, (bytes) => budget.consume(bytes));
+      this.#pages = pages;
+      for await (const { payload } of pages.rows(1, (message) => this.#report(message))) {
+        const [type, name, , root, sql] = valuesOf(payload, pages.encoding);
+        if (typeof sql === 'string') lines.push(`${sql};\n`);
+        if (typeof root === 'number' && root > 1 && this.#roots.length < TABLES_MAX) this.#roots.push(root);
+        if (type !== 'table' || typeof name !== 'string' || typeof root !== 'number' || root < 1) continue;
+        if (this.#tables.length >= TABLES_MAX) throw new Damage(`the database has more than ${TABLES_MAX} tables`);
+        const text = typeof sql === 'string' ? sql.slice(0, SQL_CHARACTERS_MAX) : '';
+        this.#tables.push({ name, root, columns: columnsOf(text) });
+      }
+    } catch (error) {
+      if (!(error instanceof Damage)) throw error;
+      throw budget.damage(error.message);
+    }
+    return this.#entry('schema.sql', () => new TableUnpacker(linesOf(lines)));
+  }
+
+  #entry(shown: string, make: (path: string) => Unpacker): ArchiveEntry {
+    const budget = this.#budget;
+    budget.countEntry();
+    const { name, path } = admitName(budget, Buffer.from(shown), 'latin1');
+    const { entryBytesMax } = budget.limits;
+    const open = (): EntryContent => {
+      const unpacker = new LazyUnpacker(() => Promise.resolve(make(path)));
+      return new EntryContent({ path, size: -1, unpacker, budget, entryBytesMax });
+    };
+    return { name, kind: 'file', size_hint: -1, open };
+  }
+
+  async *#rows(pages: SqlitePages, { root, columns }: Table, path: string): AsyncGenerator<string> {
+    let number = 0;
+    let cut = 0;
+    yield '{\n';
+    for await (const cell of pages.rows(root, (message) => this.#report(message, path))) {
+      number += 1;
+      cut += cell.is_cut ? 1 : 0;
+      yield rowText(cell, valuesOf(cell.payload, pages.encoding), columns, number);
+    }
+    yield '}\n';
+    if (cut > 0) this.#report(`${cut} rows are longer than what is read of one, or damaged`, path);
+  }
+
+  /** Visits every tree once more, whether or not its rows were scanned: an index has copies of them. */
+  async #markUsed(): Promise<SqlitePages> {
+    const pages = await SqlitePages.open(this.#source, () => undefined);
+    for (const root of this.#roots) for await (const _row of pages.rows(root, () => undefined));
+    return pages;
+  }
+
+  #report(message: string, path = this.#budget.context.path): void {
+    this.#budget.report({ code: 'malformed_archive', path, message, extent: 'partial' });
+  }
+}
+
+/** Returns a row as a member of an object, on a line of its own. */
+function rowText({ rowid }: Cell, values: readonly SqliteValue[], columns: readonly string[], number: number): string {
+  const members = values.flatMap((value, index) => {
+    if (value === null) return [];
+    const name = columns[index] ?? `column ${index + 1}`;
+    return [`${JSON.stringify(name)}: ${typeof value === 'string' ? JSON.stringify(value) : String(value)}`];
+  });
+  return `"${rowid ?? number}": {${members.join(', ')}},\n`;
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await -- like rows, which are read from pages
+async function* linesOf(lines: readonly string[]): AsyncGenerator<string> {
+  yield* lines;
+}
+
+/** Delivers text that is generated piece by piece. */
+class TableUnpacker implements Unpacker {
+  readonly #lines: AsyncGenerator<string>;
+
+  constructor(lines: AsyncGenerator<string>) {
+    this.#lines = lines;
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    let text = '';
+    while (text.length < PIECE_CHARACTERS) {
+      const line = await this.#lines.next();
+      if (line.done === true) break;
+      text += line.value;
+    }
+    return text === '' ? null : Buffer.from(text);
+  }
+
+  close(): void {
+    void this.#lines.return(undefined);
+  }
+}
+
+/** Delivers the bytes of a database that belong to no row. */
+class UnusedUnpacker implements Unpacker {
+  readonly #open: () => Promise<SqlitePages>;
+  #pages: SqlitePages | null = null;
+  #next = 1;
+
+  constructor(open: () => Promise<SqlitePages>) {
+    this.#open = open;
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    const pages = (this.#pages ??= await this.#open());
+    while (this.#next <= pages.count) {
+      const bytes = Buffer.concat(await pages.unusedParts(this.#next++));
+      if (bytes.some((byte) => byte !== 0)) return bytes;
+    }
+    return null;
+  }
+
+  close(): void {
+    this.#next = Infinity;
+  }
+}
