@@ -80,8 +80,8 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
   const { specs: sources, directories } = sourcesOf(request);
   const rules = rulesOf(request.rules, directories, notice);
   const options = optionsOf(request, { sources, rules });
-  refuseUnknownEndpoints(rules, options.verify?.endpoints ?? []);
   const template = request.template === null ? null : await openTemplate(request.template);
+  refuseUnknownEndpoints(rules, options.verify?.endpoints ?? []);
   const baseline = baselineOf(request, directories);
   const ignored = ignoreListOf(request, directories, notice);
   const baselineFile = request.writeBaseline === null ? null : openOutput('--write-baseline', request.writeBaseline);

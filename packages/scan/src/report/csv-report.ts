@@ -13,11 +13,11 @@ const COLUMNS = [
   'commit',
   'author',
   'date',
+  'secret_id',
   'verdict',
   'verdict reason',
   'identity',
   'permissions',
-  'secret_id',
 ] as const;
 
 /** One row for each finding (RFC 4180), for spreadsheets. What was not scanned is in no row. */
@@ -46,11 +46,11 @@ export class CsvReport implements ScanReport {
       commit?.id ?? '',
       commit === undefined ? '' : `${commit.author} <${commit.email}>`,
       commit?.date ?? '',
+      finding.secret_id ?? '',
       verification?.verdict ?? '',
       verification?.reason ?? '',
       verification?.identity ?? '',
       verification?.permissions.join(' ') ?? '',
-      finding.secret_id ?? '',
     ]);
   }
 

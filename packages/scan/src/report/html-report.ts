@@ -5,6 +5,7 @@ import type { ReportedFinding, ReportSummary, ScanReport, TextSink } from './rep
 import { secretsInPlaces } from './secret-count.ts';
 import { type SecretGroup, SecretGroups } from './secret-groups.ts';
 import { Spool } from './spool.ts';
+import { URGENCIES, type Urgency, urgencyOf } from './urgency.ts';
 import { verificationText } from './verification-words.ts';
 import { visible } from './visible.ts';
 
@@ -19,11 +20,7 @@ p { margin: .25rem 0 } code, pre { font: 13px/1.45 ui-monospace, monospace; over
 pre { overflow-x: auto; margin: .5rem 0 } pre b { color: var(--quiet); font-weight: normal }
 mark { background: var(--mark); color: inherit } .quiet { color: var(--quiet) } .bad { color: var(--bad) }`;
 
-/** Parts of the page in their order: verdicts, where there are any, count more than the confidence. */
-const PARTS = ['active', 'high', 'medium', 'low', 'inactive'] as const;
-type Part = (typeof PARTS)[number];
-
-const HEADINGS: Readonly<Record<Part, string>> = {
+const HEADINGS: Readonly<Record<Urgency, string>> = {
   active: 'Active: revoke these now',
   high: 'Revoke these first',
   medium: 'Look at these next',
@@ -31,14 +28,11 @@ const HEADINGS: Readonly<Record<Part, string>> = {
   inactive: 'Inactive: remove these from the text',
 };
 
-/**
- * One page without scripts or other files: active secrets, the others by confidence, the surest first, then what was not
- * scanned.
- */
+/** One page without scripts or other files: active secrets, the others by confidence, then what was not scanned. */
 export class HtmlReport implements ScanReport {
   readonly #sink: TextSink;
   readonly #groups = new SecretGroups();
-  readonly #sections = new Map<Part, { spool: Spool; count: number }>();
+  readonly #sections = new Map<Urgency, { spool: Spool; count: number }>();
   readonly #problems = new Spool();
 
   constructor(sink: TextSink) {
@@ -75,7 +69,7 @@ export class HtmlReport implements ScanReport {
         `${ignored > 0 ? `; ignored by fingerprint: ${counted(ignored, 'finding')}` : ''}</p>\n`,
     );
     if (outcome === 'aborted') this.#sink.write(`<p class="bad">The scan was aborted: ${htmlText(reason)}</p>\n`);
-    for (const part of PARTS) this.#section(part);
+    for (const urgency of URGENCIES) this.#section(urgency);
     if (this.#problems.isEmpty) return;
     this.#sink.write('<h2>Not scanned completely</h2>\n<ul>\n');
     this.#problems.drainTo(this.#sink);
@@ -83,25 +77,21 @@ export class HtmlReport implements ScanReport {
   }
 
   #add(group: SecretGroup): void {
-    const name = partOf(group.lead);
-    const part = this.#sections.get(name) ?? { spool: new Spool(), count: 0 };
-    this.#sections.set(name, part);
+    const urgency = urgencyOf(group.lead);
+    const part = this.#sections.get(urgency) ?? { spool: new Spool(), count: 0 };
+    this.#sections.set(urgency, part);
     part.count += 1;
     part.spool.write(articleOf(group));
   }
 
-  #section(name: Part): void {
-    const part = this.#sections.get(name);
+  #section(urgency: Urgency): void {
+    const part = this.#sections.get(urgency);
     if (part === undefined) return;
-    const what = name === 'active' || name === 'inactive' ? '' : ` of ${name} confidence`;
+    const what = urgency === 'active' || urgency === 'inactive' ? '' : ` of ${urgency} confidence`;
     const note = `<span class="quiet">${counted(part.count, 'secret')}${what}</span>`;
-    this.#sink.write(`<h2>${HEADINGS[name]} ${note}</h2>\n`);
+    this.#sink.write(`<h2>${HEADINGS[urgency]} ${note}</h2>\n`);
     part.spool.drainTo(this.#sink);
   }
-}
-
-function partOf({ verification, confidence }: ReportedFinding): Part {
-  return verification === undefined || verification.verdict === 'unknown' ? confidence : verification.verdict;
 }
 
 function articleOf({ lead: finding, count, others }: SecretGroup): string {
@@ -125,10 +115,6 @@ function articleOf({ lead: finding, count, others }: SecretGroup): string {
   );
 }
 
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 function placesOf(others: SecretGroup['others'], count: number): string {
   if (count === 1) return '';
   const items = others.map(({ path, line, column, fingerprint, commit }) => {
@@ -139,6 +125,10 @@ function placesOf(others: SecretGroup['others'], count: number): string {
   const rest = count - 1 - others.length;
   if (rest > 0) items.push(`<li>and ${counted(rest, 'more place', 'more places')}</li>\n`);
   return `<p>In ${counted(count, 'place')}, also at:</p>\n<ul>\n${items.join('')}</ul>\n`;
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function contextOf(lines: readonly ContextLine[]): string {

@@ -1,7 +1,7 @@
 import type { Problem } from '../result.ts';
 import { PROBLEM_WORDS } from './problem-words.ts';
-import { verificationText } from './verification-words.ts';
 import type { ReportedFinding, ReportSummary, ScanReport, TextSink } from './report.ts';
+import { verificationText } from './verification-words.ts';
 import { Spool } from './spool.ts';
 
 /** Characters that XML 1.0 cannot contain, not even escaped. */

@@ -13,6 +13,12 @@ export interface BaselineCounts {
   gone: number;
 }
 
+/** A finding as a report shows it: redacted by the caller, with the identity of its secret. */
+export interface ReportedFinding extends Finding {
+  /** 32 hexadecimal digits, the same for all places of one secret; null if only the path matched. */
+  secret_id: string | null;
+}
+
 /** Verdicts on findings that no list and no baseline exempts. */
 export interface VerdictCounts {
   active: number;
@@ -20,12 +26,6 @@ export interface VerdictCounts {
   unknown: number;
   /** Those that --only-active leaves out of the report. */
   not_shown: number;
-}
-
-/** A finding as a report shows it: redacted by the caller, with the identity of its secret. */
-export interface ReportedFinding extends Finding {
-  /** 32 hexadecimal digits, the same for all places of one secret; null if only the path matched. */
-  secret_id: string | null;
 }
 
 /** The summary of a run for reports, including what reports suppress. */

@@ -1,6 +1,6 @@
-import { CONFIDENCES } from '@heddle/base/vocabulary/confidence';
 import type { ReportedFinding } from './report.ts';
 import { Spool } from './spool.ts';
+import { URGENCIES, urgencyOf } from './urgency.ts';
 
 /** Bounds of the memory of one report: secrets whose places are united, and places that are kept for them. */
 const SECRETS_MAX = 10_000;
@@ -19,7 +19,7 @@ export interface SecretPlace {
 
 /** One secret with its places. */
 export interface SecretGroup {
-  /** The surest finding of the secret, of equally sure ones the first. */
+  /** The most urgent finding of the secret, of equally urgent ones the first. */
   lead: ReportedFinding;
   /** All places, that of `lead` included. */
   count: number;
@@ -30,7 +30,8 @@ export interface SecretGroup {
 interface Entry {
   /** Number of the record of the lead. */
   record: number;
-  sureness: number;
+  /** Of its urgency, the most urgent first. */
+  rank: number;
   leadPlace: SecretPlace;
   count: number;
   others: SecretPlace[];
@@ -53,19 +54,19 @@ export class SecretGroups {
   add(finding: ReportedFinding): void {
     const { secret_id } = finding;
     const entry = secret_id === null ? undefined : this.#entries.get(secret_id);
-    const sureness = surenessOf(finding);
+    const rank = URGENCIES.indexOf(urgencyOf(finding));
     if (entry === undefined) {
       if (secret_id !== null && this.#entries.size < SECRETS_MAX) {
         const record = this.#written;
-        this.#entries.set(secret_id, { record, sureness, leadPlace: placeOf(finding), count: 1, others: [] });
+        this.#entries.set(secret_id, { record, rank, leadPlace: placeOf(finding), count: 1, others: [] });
       }
       this.#write(finding);
       return;
     }
     entry.count += 1;
-    if (sureness > entry.sureness) {
+    if (rank < entry.rank) {
       this.#keep(entry, entry.leadPlace);
-      Object.assign(entry, { record: this.#written, sureness, leadPlace: placeOf(finding) });
+      Object.assign(entry, { record: this.#written, rank, leadPlace: placeOf(finding) });
       this.#write(finding);
     } else this.#keep(entry, placeOf(finding));
   }
@@ -77,7 +78,7 @@ export class SecretGroups {
       const lead = JSON.parse(line) as ReportedFinding;
       const entry = lead.secret_id === null ? undefined : this.#entries.get(lead.secret_id);
       if (entry === undefined) visit({ lead, count: 1, others: [] });
-      // A finding that a surer one has replaced is among the others.
+      // A finding that a more urgent one has replaced is among the others.
       else if (entry.record === record) visit({ lead, count: entry.count, others: entry.others });
       record += 1;
     };
@@ -104,12 +105,6 @@ export class SecretGroups {
     this.#characters += characters;
     entry.others.push(place);
   }
-}
-
-/** What a provider said counts more than the confidence. */
-function surenessOf({ confidence, verification }: ReportedFinding): number {
-  const verdict = ['unknown', 'inactive', 'active'].indexOf(verification?.verdict ?? 'unknown');
-  return verdict * CONFIDENCES.length + CONFIDENCES.indexOf(confidence);
 }
 
 function placeOf({ path, line, column, fingerprint, commit }: ReportedFinding): SecretPlace {

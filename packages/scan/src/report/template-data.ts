@@ -1,3 +1,4 @@
+import type { Verification } from '@heddle/base/vocabulary/verdict';
 import type { Commit, ContextLine, Problem } from '../result.ts';
 import type { BaselineCounts, ReportSummary } from './report.ts';
 import type { SecretGroup, SecretPlace } from './secret-groups.ts';
@@ -21,6 +22,8 @@ export interface SecretData {
   fingerprint: string;
   secret_id: string | null;
   commit: Commit | null;
+  /** Only of scans that verify. */
+  verification: Verification | null;
   /** The lines around it, masked. */
   context: readonly Pick<ContextLine, 'number' | 'text'>[];
   /** All places, and the first 21 of them, that of the secret itself first. */
@@ -44,7 +47,7 @@ export interface SummaryData {
 
 export interface TemplateData {
   summary: SummaryData;
-  /** The surest first, at most 1,000. */
+  /** The most urgent first, at most 1,000. */
   secrets: readonly SecretData[];
   secrets_left_out: number;
   /** At most 1,000. */
@@ -72,6 +75,7 @@ export function secretData({ lead, count, others }: SecretGroup): SecretData {
     fingerprint,
     secret_id: lead.secret_id,
     commit,
+    verification: lead.verification ?? null,
     context: (lead.context ?? []).map(({ number, text }) => ({ number, text })),
     places_count: count,
     places: [{ path, line, column, fingerprint, commit: commit?.id ?? null }, ...others],
@@ -157,6 +161,7 @@ export const SAMPLES: readonly TemplateData[] = [
         fingerprint: 'f'.repeat(32),
         secret_id: 'e'.repeat(32),
         commit: COMMIT,
+        verification: { verdict: 'active', reason: 'r', checked_at: '2026-01-01', identity: 'i', permissions: ['p'] },
         context: [{ number: 1, text: 'text' }],
         places_count: 2,
         places: [{ path: 'path', line: 1, column: 1, fingerprint: 'f'.repeat(32), commit: COMMIT.id }],

@@ -1,11 +1,11 @@
 import { HeddleError } from '@heddle/base/errors';
-import { CONFIDENCES, type Confidence } from '@heddle/base/vocabulary/confidence';
 import { Liquid, LiquidError, type Template } from 'liquidjs';
 
 import type { Problem } from '../result.ts';
 import type { ReportSummary, ReportedFinding, ScanReport, TextSink } from './report.ts';
 import { type SecretGroup, SecretGroups } from './secret-groups.ts';
 import { dataOf, SAMPLES, type SecretData, secretData, type TemplateData } from './template-data.ts';
+import { URGENCIES, type Urgency, urgencyOf } from './urgency.ts';
 import { visible } from './visible.ts';
 
 /** Bounds of what a template gets, and of what it may use. */
@@ -79,7 +79,7 @@ function codeSpan(value: unknown): string {
   return `${fence}${space}${text}${space}${fence}`;
 }
 
-/** Renders a template once, at the end: the surest secrets, each with its places, and what was not scanned. */
+/** Renders a template once, at the end: the most urgent secrets, each with its places, and what was not scanned. */
 export class TemplateReport implements ScanReport {
   readonly #sink: TextSink;
   readonly #template: ReportTemplate;
@@ -101,23 +101,21 @@ export class TemplateReport implements ScanReport {
 
   /** @throws HeddleError if the template exceeds a limit */
   end(summary: ReportSummary): void {
-    const { secrets, leftOut } = this.#surest();
+    const { secrets, leftOut } = this.#mostUrgent();
     this.#sink.write(this.#template.render(dataOf(summary, { secrets, leftOut, problems: this.#problems })));
   }
 
-  #surest(): { secrets: SecretData[]; leftOut: number } {
-    const byConfidence = new Map<Confidence, SecretData[]>();
+  #mostUrgent(): { secrets: SecretData[]; leftOut: number } {
+    const byUrgency = new Map<Urgency, SecretData[]>();
     let total = 0;
     this.#groups.drain((group: SecretGroup) => {
       total += 1;
-      const { confidence } = group.lead;
-      const list = byConfidence.get(confidence) ?? [];
-      byConfidence.set(confidence, list);
+      const urgency = urgencyOf(group.lead);
+      const list = byUrgency.get(urgency) ?? [];
+      byUrgency.set(urgency, list);
       if (list.length < SECRETS_MAX) list.push(secretData(group));
     });
-    const secrets = CONFIDENCES.toReversed()
-      .flatMap((confidence) => byConfidence.get(confidence) ?? [])
-      .slice(0, SECRETS_MAX);
+    const secrets = URGENCIES.flatMap((urgency) => byUrgency.get(urgency) ?? []).slice(0, SECRETS_MAX);
     return { secrets, leftOut: total - secrets.length };
   }
 }

@@ -90,11 +90,6 @@ export class TextReport implements ScanReport {
     ];
   }
 
-  #verified(verification: Verification): string {
-    const text = visible(verificationText(verification));
-    return verification.verdict === 'active' ? this.#paint('red', text) : text;
-  }
-
   #furtherPlaces(others: readonly SecretPlace[], count: number): [string, string][] {
     const lines = others.map(({ path, line, column, fingerprint, commit }) => {
       const place = this.#paint('cyan', `${visible(path)}:${line}:${column}`);
@@ -104,6 +99,11 @@ export class TextReport implements ScanReport {
     const rest = count - 1 - others.length;
     if (rest > 0) lines.push(`and ${counted(rest, 'more place', 'more places')}`);
     return lines.map((line) => ['also at', line]);
+  }
+
+  #verified(verification: Verification): string {
+    const text = visible(verificationText(verification));
+    return verification.verdict === 'active' ? this.#paint('red', text) : text;
   }
 
   /** Writes `12 │ text`, with `>` before the lines of the match. */
@@ -129,7 +129,6 @@ function commitLine({ id, date, author, email, subject }: Commit): string {
 /** Formats the end of a scan: what was found, scanned and left out, and what to do. */
 export function summaryLines(summary: ReportSummary, problems: ProblemTally, paint: Paint): string[] {
   const { reported, secrets: distinct, ignored, below_confidence, baseline, metrics, duration_ms, outcome } = summary;
-  const { verdicts } = summary;
   const secrets = baseline === undefined ? 'secret' : 'new secret';
   const whole = outcome === 'complete';
   const verdict =
@@ -141,7 +140,7 @@ export function summaryLines(summary: ReportSummary, problems: ProblemTally, pai
   const speed = bytes_scanned < RATE_BYTES_MIN ? '' : ` (${rate(bytes_scanned, duration_ms)})`;
   const scanned = `${counted(objects_completed, 'object')}, ${byteCount(bytes_scanned)} in ${elapsed(duration_ms)}${speed}`;
   const lines = [`${verdict} ${distinct === reported ? 'in' : 'of'} ${scanned}`];
-  if (verdicts !== undefined) lines.push(`  verified: ${verdictCountsText(verdicts)}`);
+  if (summary.verdicts !== undefined) lines.push(`  verified: ${verdictCountsText(summary.verdicts)}`);
   if (baseline !== undefined) {
     const gone =
       baseline.gone === 0

@@ -124,7 +124,8 @@ function scanOptions(
   sources: readonly SourceSpec[],
   directories: readonly string[],
 ): ScanOptions {
-  return optionsOf(request, { sources, rules: rulesOf(request.rules, directories, notice) });
+  const options = optionsOf(request, { sources, rules: rulesOf(request.rules, directories, notice) });
+  return { ...options, verify: null };
 }
 
 async function answer(parts: ExplainParts, question: Question, interrupted: AbortSignal): Promise<Explanation> {
