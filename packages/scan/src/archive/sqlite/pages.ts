@@ -2,14 +2,14 @@ import type { ByteSource } from '../byte-source.ts';
 import { Damage } from '../unpack/unpacker.ts';
 
 /** Bytes of a row that are read, over all of its pages. */
-export const ROW_BYTES_MAX = 4 * 1024 * 1024;
+const ROW_BYTES_MAX = 4 * 1024 * 1024;
 /** Levels of a tree; a billion pages need six. */
 const LEVELS_MAX = 40;
 const HEADER_BYTES = 100;
 
 const SEPARATOR = Buffer.from('\n');
 
-export const KIND = { index_node: 2, table_node: 5, index_leaf: 10, table_leaf: 13 } as const;
+const KIND = { index_node: 2, table_node: 5, index_leaf: 10, table_leaf: 13 } as const;
 
 export type TextEncoding = 'utf8' | 'utf16le' | 'utf16be';
 
