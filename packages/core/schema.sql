@@ -1015,6 +1015,7 @@ create table recon.findings (
   triage_comment text,
   context jsonb default '[]'::jsonb not null,
   secret_id bytea,
+  verification jsonb,
   constraint findings_check CHECK ((last_run >= first_run)),
   constraint findings_context_check CHECK ((octet_length((context)::text) <= 16384)),
   constraint findings_fingerprint_check CHECK ((octet_length(fingerprint) = 16)),
@@ -1026,6 +1027,7 @@ create table recon.findings (
   constraint findings_target_id_fingerprint_key UNIQUE (target_id, fingerprint),
   constraint findings_target_id_fkey FOREIGN KEY (target_id) REFERENCES recon.scan_target(id) ON DELETE CASCADE,
   constraint findings_triage_check CHECK ((triage = ANY (ARRAY['open'::text, 'ignored'::text, 'false_positive'::text]))),
+  constraint findings_verification_check CHECK ((((verification ->> 'verdict'::text) = ANY (ARRAY['active'::text, 'inactive'::text, 'unknown'::text])) AND (octet_length((verification)::text) <= 16384))),
   constraint gone_is_sound CHECK ((((state = 'gone'::text) = (gone_at IS NOT NULL)) AND ((gone_at IS NULL) = (gone_run IS NULL)) AND ((gone_run IS NULL) OR (gone_run > last_run))))
 ) with (fillfactor=85);
 CREATE INDEX findings_gone ON recon.findings USING btree (gone_at) WHERE (gone_at IS NOT NULL);
@@ -1034,6 +1036,7 @@ CREATE INDEX findings_rule ON recon.findings USING btree (rule_id, id);
 CREATE INDEX findings_secret ON recon.findings USING btree (secret_id, id) WHERE (secret_id IS NOT NULL);
 CREATE INDEX findings_state ON recon.findings USING btree (state, id);
 CREATE INDEX findings_target ON recon.findings USING btree (target_id, id);
+CREATE INDEX findings_verdict ON recon.findings USING btree (((verification ->> 'verdict'::text)), id) WHERE (verification IS NOT NULL);
 
 create table recon.job_history (
   id uuid not null,

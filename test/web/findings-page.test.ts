@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import type { Findings, ScanBooks } from '@heddle/core/engine/findings/port';
-import { findingsOf, reported, runOf } from '@heddle/test-support/engine/findings/reported';
+import { findingsOf, reported, runOf, verified } from '@heddle/test-support/engine/findings/reported';
 import { createTestServer } from '@heddle/test-support/http/server';
 import type { TestServer } from '@heddle/test-support/http/server';
 import { createTestDatabase } from '@heddle/test-support/postgres';
@@ -104,6 +104,32 @@ test('findings are listed newest first, filtered by state, target, rule and path
     await driver.goto('/findings?target=bank');
     await listed(driver, 1);
     assert.equal(await driver.page.getByRole('combobox', { name: 'Target' }).inputValue(), 'bank');
+  }));
+
+test('verdicts are shown, and findings are filtered by them', () =>
+  withPage(async (driver) => {
+    const { page } = driver;
+    const found = (['active', 'inactive', 'unknown'] as const).map((verdict, at) =>
+      reported(at + 1, { verification: verified(verdict) }),
+    );
+    const description = 'A made-up token; revoke it at https://example.com/tokens.';
+    found[0] = { ...found[0]!, description };
+    await runOf(findings, 'verdicts', [...found, reported(9)]);
+    await driver.goto('/findings?target=verdicts');
+    await listed(driver, 4);
+    await choose(driver, 'Verdict', 'Active');
+    await listed(driver, 1);
+    await rows(driver).getByText('src/file-1.ts:1').waitFor();
+    await rows(driver).getByTitle('Made-up says that it is active').waitFor();
+    await rows(driver).getByRole('link', { name: 'made-up-token' }).click();
+    const details = page.getByTestId('finding-details');
+    await details.getByText('Made-up says that it is active').waitFor();
+    await details.getByText('octocat').waitFor();
+    await details.getByText('repo, gist').waitFor();
+    const steps = page.getByTestId('finding-steps');
+    await steps.getByText('Its provider still accepts it.').waitFor();
+    const where = steps.getByRole('link', { name: 'https://example.com/tokens', exact: true });
+    assert.equal(await where.getAttribute('href'), 'https://example.com/tokens');
   }));
 
 test('the page of a finding shows where it is, its details and its history, and accepts its triage', () =>

@@ -11,6 +11,8 @@ export interface FindingListFilter {
   path?: string;
   /** Only those that are at least this certain. */
   confidence?: FindingDto['confidence'];
+  /** Only those whose secret has this verdict. */
+  verdict?: NonNullable<FindingDto['verification']>['verdict'];
   /** The `secret_id` of a finding: everywhere the same secret was found. */
   secret?: string;
   /** Only those first seen at or after this time (RFC 3339). */

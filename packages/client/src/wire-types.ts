@@ -547,6 +547,17 @@ export interface FindingDetailDto {
     subject: string | null;
   } | null;
   secret_id: string | null;
+  verification: {
+    /** `active`: the provider accepted the secret; `inactive`: it rejected it, or it has expired; `unknown`: neither could be established. */
+    verdict: VerdictWire;
+    /** One sentence, without the secret. */
+    reason: string;
+    /** When it was established (RFC 3339, UTC) */
+    checked_at: string;
+    identity: string | null;
+    /** What it permits, as the provider says. */
+    permissions: string[];
+  } | null;
   /** `new`: first found by the latest run, or found again after it was gone; `known`: also found by earlier runs; `gone`: not found by a complete run. */
   state: FindingStateWire;
   /** Runs that found it. */
@@ -636,6 +647,17 @@ export interface FindingDto {
     subject: string | null;
   } | null;
   secret_id: string | null;
+  verification: {
+    /** `active`: the provider accepted the secret; `inactive`: it rejected it, or it has expired; `unknown`: neither could be established. */
+    verdict: VerdictWire;
+    /** One sentence, without the secret. */
+    reason: string;
+    /** When it was established (RFC 3339, UTC) */
+    checked_at: string;
+    identity: string | null;
+    /** What it permits, as the provider says. */
+    permissions: string[];
+  } | null;
   /** `new`: first found by the latest run, or found again after it was gone; `known`: also found by earlier runs; `gone`: not found by a complete run. */
   state: FindingStateWire;
   /** Runs that found it. */
@@ -693,6 +715,9 @@ export interface ScanTargetDto {
 
 /** Triage status; scans do not change it. */
 export type TriageStateWire = 'open' | 'ignored' | 'false_positive';
+
+/** `active`: the provider accepted the secret; `inactive`: it rejected it, or it has expired; `unknown`: neither could be established. */
+export type VerdictWire = 'active' | 'inactive' | 'unknown';
 
 export interface HealthDto {
   status: 'ok' | 'degraded';

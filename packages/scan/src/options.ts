@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 
 import { bytes, choice, defaultsOf, duration, integer, repeated, toggle, type ValuesOf } from '@heddle/base/setting';
 
+import type { VerifyOptions } from './verify/options.ts';
 import { CONFIDENCES } from '@heddle/base/vocabulary/confidence';
 
 /**
@@ -53,6 +54,8 @@ export interface PathSlice {
 export interface RuleText {
   name: string;
   toml: string;
+  /** Its descriptions of verifications are ignored: it was found in scanned content, or came with a task. */
+  untrusted?: boolean;
 }
 
 const KIB = 1024;
@@ -201,6 +204,8 @@ export interface ScanOptions
   /** Later ones extend and override earlier ones; empty: the built-in rules. */
   readonly rules: readonly RuleText[];
   readonly archives: ArchiveOptions;
+  /** Whether and how secrets are verified at their providers; null: nothing is sent anywhere. */
+  readonly verify: VerifyOptions | null;
 }
 
 export const SCAN_DEFAULTS: Omit<ScanOptions, 'sources'> = {
@@ -209,4 +214,5 @@ export const SCAN_DEFAULTS: Omit<ScanOptions, 'sources'> = {
   ...defaultsOf(RULE_OPTIONS),
   ...defaultsOf(LIMIT_OPTIONS),
   archives: defaultsOf(ARCHIVE_OPTIONS),
+  verify: null,
 };

@@ -1,4 +1,5 @@
 import type { Confidence } from '@heddle/base/vocabulary/confidence';
+import type { Verification } from '@heddle/base/vocabulary/verdict';
 
 /**
  * The results of a scan: findings, problems and the summary. Plain data that crosses threads; bytes and offsets refer
@@ -66,6 +67,14 @@ export interface Finding {
    * lines to show, and after the first 1,000 of an object.
    */
   context?: readonly ContextLine[];
+  /** Only of scans that verify. */
+  verification?: Verification;
+}
+
+/** A finding before it is verified. */
+export interface DetectedFinding extends Finding {
+  /** What its verification needs besides the secret, unredacted. */
+  companions?: Readonly<Record<string, string>>;
 }
 
 /** Why an object was not scanned completely. Reports explain each code. */
@@ -142,6 +151,8 @@ export interface ScanProgress {
   findings: number;
   problems: number;
   in_flight: number;
+  /** Findings that wait for the answer of a provider; only of scans that verify. */
+  verifying?: number;
   /** The oldest object in flight. */
   current?: string;
   /** True once every source has been listed: `objects_discovered` is then the total of top-level objects. */

@@ -3,12 +3,13 @@ import { messageOf } from '@heddle/base/thrown';
 import { ScanRun } from './coordinator/scan-run.ts';
 import type { ScanEnvironment, ScanObserver } from './coordinator/observer.ts';
 import { type Checkpoint, StateJournal } from './coordinator/state-journal.ts';
-import { compileRules } from './detect/compile-rules.ts';
+import { type CompiledRules, compileRules } from './detect/compile-rules.ts';
 import { emptyMetrics } from './graph/metrics.ts';
 import { BUFFER_LEN_MAX } from './graph/limits.ts';
 import type { ScanOptions, SourceSpec } from './options.ts';
 import { pathFilter } from './path-filter.ts';
 import type { ScanSummary } from './result.ts';
+import type { VerifyOptions } from './verify/options.ts';
 import { openSource } from './source/open-source.ts';
 import type { ObjectSource } from './source/port.ts';
 
@@ -29,13 +30,15 @@ export async function startScan(
   const rules = compileRules(options);
   const journal = environment.statePath === undefined ? null : StateJournal.open(environment.statePath, options);
   const sources: ObjectSource[] = [];
+  let verifying: VerifyingPart | null = null;
   try {
+    if (options.verify !== null) verifying = await verifyingPart(options.verify, rules, observer, environment, journal);
     await openSources(options, sources);
     const run = new ScanRun(
       options,
       rules,
       sources,
-      observer,
+      verifying?.observer ?? observer,
       environment,
       journal,
       journal?.checkpoint ?? initialCheckpoint(),
@@ -43,9 +46,40 @@ export async function startScan(
     if (journal !== null) await run.replay(journal.replay());
     return await run.run(startedAt);
   } finally {
+    await verifying?.close();
     for (const source of sources) await source.close();
     journal?.close();
   }
+}
+
+interface VerifyingPart {
+  observer: ScanObserver;
+  close: () => Promise<void>;
+}
+
+/** Puts the verification of secrets before an observer; its code is loaded for scans that verify only. */
+async function verifyingPart(
+  options: VerifyOptions,
+  rules: CompiledRules,
+  observer: ScanObserver,
+  { clock, signal }: ScanEnvironment,
+  journal: StateJournal | null,
+): Promise<VerifyingPart> {
+  const { openVerifier, VerifyingObserver } = await import('./verify/open-verifier.ts');
+  const closing = new AbortController();
+  const verifier = openVerifier(options, rules, {
+    clock,
+    signal: signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]),
+    known: journal?.verifications ?? new Map(),
+    record: (key, verification) => {
+      if (!closing.signal.aborted) journal?.verified(key, verification);
+    },
+  });
+  const close = async (): Promise<void> => {
+    closing.abort();
+    await verifier.close();
+  };
+  return { observer: new VerifyingObserver(observer, verifier), close };
 }
 
 function initialCheckpoint(): Checkpoint {

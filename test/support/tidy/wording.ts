@@ -30,7 +30,7 @@ const TRACES: readonly { pattern: RegExp; what: string }[] = [
 
 /** Texts that name the services whose keys the scanner finds. */
 const NAMES_OF_SERVICES =
-  /^(?:packages\/scan\/src\/detect\/rules\/builtin|packages\/scan\/test\/support\/detect\/rules\/cases|bench\/src\/scan)\/|^docs\/scanning\/built-in-rules\.md$/;
+  /^(?:packages\/scan\/src\/detect\/rules\/builtin|packages\/scan\/test\/support\/(?:detect\/rules\/cases|verify)|bench\/src\/scan)\/|^docs\/scanning\/built-in-rules\.md$/;
 
 /** Holds that texts speak of the product, not of how or where it is made. */
 export function checkWording(sources: readonly SourceText[]): Finding[] {

@@ -3,13 +3,14 @@ import type { FilterValues } from '../data/filters.ts';
 import { useLive } from '../data/live.ts';
 import { Button } from '../ui/button.tsx';
 import { ChoiceFilter, FilterBar, TextFilter } from '../ui/filter-bar.tsx';
-import { STATE_LABEL, TRIAGE_LABEL } from './finding-state.tsx';
+import { STATE_LABEL, TRIAGE_LABEL, VERDICT_LABEL } from './finding-state.tsx';
 
-export const FILTERS = ['state', 'triage', 'target', 'rule', 'path', 'confidence', 'secret'] as const;
+export const FILTERS = ['state', 'triage', 'target', 'rule', 'path', 'confidence', 'verdict', 'secret'] as const;
 type Filters = FilterValues<(typeof FILTERS)[number]>;
 
 const STATES = { '': 'Any state', ...STATE_LABEL };
 const CONFIDENCES = { '': 'Any confidence', medium: 'Medium or high', high: 'High' };
+const VERDICTS = { '': 'Any verdict', ...VERDICT_LABEL };
 const TRIAGES = { '': 'Any triage', ...TRIAGE_LABEL };
 
 interface FiltersProps {
@@ -17,7 +18,7 @@ interface FiltersProps {
   onChange: (change: Partial<Filters>) => void;
 }
 
-/** Filters by path, rule, state, confidence, triage and target; a page of a finding leads here with its secret. */
+/** Filters by path, rule, state, confidence, verdict, triage and target; a page of a finding leads here with its secret. */
 export function FindingFilters({ filters, onChange }: FiltersProps) {
   const { data: targets = [] } = useLive(['findings', 'targets'], findings.targets, { every: 10_000 });
   const names = targets.map(({ target }) => target);
@@ -39,6 +40,12 @@ export function FindingFilters({ filters, onChange }: FiltersProps) {
         value={filters.confidence}
         options={CONFIDENCES}
         onChange={(confidence) => onChange({ confidence })}
+      />
+      <ChoiceFilter
+        label="Verdict"
+        value={filters.verdict}
+        options={VERDICTS}
+        onChange={(verdict) => onChange({ verdict })}
       />
       <ChoiceFilter
         label="Triage"

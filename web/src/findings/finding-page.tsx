@@ -13,7 +13,7 @@ import { Trouble } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
 import { CodeContext } from './code-context.tsx';
 import { FindingHistory } from './finding-history.tsx';
-import { FindingBadge, CONFIDENCE_LABEL, STATE_MEANING, TriageBadge } from './finding-state.tsx';
+import { FindingBadge, CONFIDENCE_LABEL, STATE_MEANING, TriageBadge, VerdictBadge } from './finding-state.tsx';
 import { adviceOf, NextSteps } from './next-steps.tsx';
 import { OtherPlaces } from './other-places.tsx';
 import { TriageButtons } from './triage.tsx';
@@ -55,6 +55,22 @@ function FindingView({ id }: { id: string }) {
   );
 }
 
+function Verification({ finding: { verification } }: { finding: Finding }) {
+  if (verification === null) return null;
+  const { reason, checked_at, identity, permissions } = verification;
+  return (
+    <>
+      <Field label="Verdict">
+        <VerdictBadge verification={verification} />
+        {`: ${reason}, `}
+        <Ago at={checked_at} />
+      </Field>
+      {identity !== null && <Field label="Identity">{identity}</Field>}
+      {permissions.length > 0 && <Field label="Permissions">{permissions.join(', ')}</Field>}
+    </>
+  );
+}
+
 function Facts({ finding }: { finding: Finding }) {
   const { state, triage, target, rule_id, occurrences, encodings, first_seen, tags, entropy, fingerprint } = finding;
   const { confidence, confidence_reason, key_path, key_name } = finding;
@@ -72,6 +88,7 @@ function Facts({ finding }: { finding: Finding }) {
             ? CONFIDENCE_LABEL[confidence]
             : `${CONFIDENCE_LABEL[confidence]}: ${confidence_reason}`}
         </Field>
+        <Verification finding={finding} />
         {key_path !== null && (
           <Field label="Key">
             <code className="breakable">{key_path}</code>

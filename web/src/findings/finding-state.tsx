@@ -20,6 +20,28 @@ export const CONFIDENCE_LABEL: Readonly<Record<Finding['confidence'], string>> =
   high: 'High',
 };
 
+export type Verdict = NonNullable<Finding['verification']>['verdict'];
+
+export const VERDICT_LABEL: Readonly<Record<Verdict, string>> = {
+  active: 'Active',
+  inactive: 'Inactive',
+  unknown: 'Unknown',
+};
+
+const VERDICT_GLYPH: Readonly<Record<Verdict, State>> = { active: 'failed', inactive: 'succeeded', unknown: 'pending' };
+
+/** Whether the provider accepts the secret; nothing if it was not asked. */
+export function VerdictBadge({ verification }: Pick<Finding, 'verification'>) {
+  if (verification === null) return null;
+  const { verdict, reason } = verification;
+  return (
+    <span className="state-badge" title={reason}>
+      <StateGlyph state={VERDICT_GLYPH[verdict]} />
+      {VERDICT_LABEL[verdict]}
+    </span>
+  );
+}
+
 export const TRIAGE_LABEL: Readonly<Record<TriageState, string>> = {
   open: 'Open',
   ignored: 'Ignored',

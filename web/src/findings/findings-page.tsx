@@ -11,13 +11,14 @@ import { Page } from '../ui/page.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { FindingFilters, FILTERS } from './finding-filters.tsx';
-import { FindingBadge, TriageBadge } from './finding-state.tsx';
+import { FindingBadge, TriageBadge, VerdictBadge } from './finding-state.tsx';
 import { adviceOf } from './next-steps.tsx';
 import { TriageBar } from './triage.tsx';
 
 const COLUMNS: readonly Column<Finding>[] = [
   { header: 'State', cell: ({ state }) => <FindingBadge state={state} /> },
   { header: 'Triage', cell: ({ triage }) => <TriageBadge triage={triage} /> },
+  { header: 'Verdict', optional: true, cell: (finding) => <VerdictBadge verification={finding.verification} /> },
   {
     header: 'Rule',
     cell: ({ id, rule_id, description }) => (

@@ -19,16 +19,35 @@ export function placesHref({ secret_id }: Finding): string | null {
   return secret_id === null ? null : `/findings${queryOf({ secret: secret_id })}`;
 }
 
+const ADDRESS = /(https:\/\/[^\s,;)]*[^\s,;).])/;
+
+/** Makes links of the addresses in a text. */
+function LinkedText({ text }: { text: string }) {
+  return text.split(ADDRESS).map((part) =>
+    ADDRESS.test(part) ? (
+      <a key={part} href={part} target="_blank" rel="noreferrer">
+        {part}
+      </a>
+    ) : (
+      part
+    ),
+  );
+}
+
 /** What to do about a secret, first things first. */
 export function NextSteps({ finding }: { finding: FindingDetail }) {
-  const { state, triage, commit, description, elsewhere } = finding;
+  const { state, triage, commit, description, elsewhere, verification } = finding;
   if (triage.state !== 'open') return null;
   const places = placesHref(finding);
   return (
     <Section title="What to do" testId="finding-steps">
       <ol className="steps">
         <li>
-          <strong>{adviceOf(description).advice}</strong>{' '}
+          <strong>
+            <LinkedText text={adviceOf(description).advice} />
+          </strong>{' '}
+          {verification?.verdict === 'active' && 'Its provider still accepts it. '}
+          {verification?.verdict === 'inactive' && 'Its provider no longer accepts it. '}
           {state === 'gone'
             ? 'It is no longer found, but stays valid until it is revoked.'
             : 'Until then anyone who can read this text can use it.'}

@@ -1,4 +1,5 @@
 import type { Confidence } from '@heddle/base/vocabulary/confidence';
+import type { Verdict, Verification } from '@heddle/base/vocabulary/verdict';
 
 /**
  * State of a finding: `new` in the latest run that saw it, `known` from an earlier one, `gone` since a complete run
@@ -68,6 +69,8 @@ export interface ReportedFinding extends FindingPlace {
   occurrences: number;
   /** Hash of the secret alone: 32 hexadecimal digits. Null without a secret, and from older versions. */
   secret_id: string | null;
+  /** What its provider said of the secret; null unless it was verified. */
+  verification: Verification | null;
   /** The first occurrence with the lines around it; empty if there is none to show. */
   context: readonly FindingLine[];
 }
@@ -146,10 +149,18 @@ export interface FindingFilter {
   path_prefix?: string;
   /** Only findings that are at least this certain. */
   confidence?: Confidence;
+  /** Only findings whose secret has this verdict. */
+  verdict?: Verdict;
   /** Only findings of this secret. */
   secret_id?: string;
   /** First seen at or after this time, milliseconds since the epoch. */
   since?: number;
+}
+
+/** What a provider said of the secret of a finding. */
+export interface VerifiedFinding {
+  fingerprint: string;
+  verification: Verification;
 }
 
 export interface TriageChange {

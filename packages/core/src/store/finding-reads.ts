@@ -1,4 +1,5 @@
 import { CONFIDENCES, isAtLeast } from '@heddle/base/vocabulary/confidence';
+import type { Verification } from '@heddle/base/vocabulary/verdict';
 import {
   ELSEWHERE_MAX,
   type FindingDetail,
@@ -17,7 +18,8 @@ import { TargetRuns } from './target-runs.ts';
 
 const FINDING_COLUMNS = `f.id, t.name as target, encode(f.fingerprint, 'hex') as fingerprint, f.rule_id,
   f.description, f.tags, f.path, f.redacted, f.place, f.occurrences, f.state, f.runs, f.first_seen, f.last_seen, f.gone_at,
-  f.triage, f.triaged_by, f.triaged_at, f.triage_comment, encode(f.secret_id, 'hex') as secret_id`;
+  f.triage, f.triaged_by, f.triaged_at, f.triage_comment, encode(f.secret_id, 'hex') as secret_id,
+  f.verification`;
 
 export const findingRuns = new TargetRuns<ScanRun>({
   name: 'findings',
@@ -62,6 +64,7 @@ const list = new FilteredList({
       and starts_with(f.path, ${at})`,
     // Findings of older versions have none.
     confidences: (at) => `coalesce(f.place ->> 'confidence', 'medium') = any(${at}::text[])`,
+    verdict: (at) => `f.verification ->> 'verdict' = ${at}`,
     secret_id: (at) => `f.secret_id = decode(${at}, 'hex')`,
     since: (at) => `f.first_seen >= ${at}::timestamptz`,
   },
@@ -88,6 +91,7 @@ interface FindingRecord {
   triaged_at: number | null;
   triage_comment: string | null;
   secret_id: string | null;
+  verification: Verification | null;
 }
 
 interface DetailRecord extends FindingRecord {
@@ -120,7 +124,7 @@ export async function listFindings(
   after: string | null,
   limit: number,
 ): Promise<TrackedFinding[]> {
-  const { target, rule_id, states, triage, path_prefix, confidence, secret_id, since } = filter;
+  const { target, rule_id, states, triage, path_prefix, confidence, verdict, secret_id, since } = filter;
   const given = {
     after,
     target,
@@ -129,6 +133,7 @@ export async function listFindings(
     triage,
     path: path_prefix === '' ? undefined : path_prefix,
     confidences: confidence === undefined ? undefined : CONFIDENCES.filter((each) => isAtLeast(each, confidence)),
+    verdict,
     secret_id,
     since: since === undefined ? undefined : new Date(since).toISOString(),
   };

@@ -1,4 +1,4 @@
-import type { ReportedFinding, TriageChange, TriageOutcome } from '../domain/finding.ts';
+import type { ReportedFinding, TriageChange, TriageOutcome, VerifiedFinding } from '../domain/finding.ts';
 import type { Queryable, Statement } from './database.ts';
 import { nextAfter, type Marked } from './target-runs.ts';
 
@@ -16,11 +16,11 @@ const MERGE: Statement = {
   name: 'findings.merge',
   text: `with own as materialized (${LOCK_RUN})
     insert into recon.findings as f (id, target_id, fingerprint, rule_id, description, tags, path, redacted, place,
-      context, secret_id, occurrences, state, first_run, last_run, runs, first_seen, last_seen)
+      context, secret_id, verification, occurrences, state, first_run, last_run, runs, first_seen, last_seen)
     select g.id, r.target_id, decode(g.fingerprint, 'hex'), g.rule_id, g.description, g.tags, g.path, g.redacted, g.place,
-      coalesce(g.context, '[]'), decode(g.secret_id, 'hex'), g.occurrences, 'new', r.number, r.number, 1, r.started_at, r.started_at
+      coalesce(g.context, '[]'), decode(g.secret_id, 'hex'), g.verification, g.occurrences, 'new', r.number, r.number, 1, r.started_at, r.started_at
     from own r, jsonb_to_recordset($2::jsonb) g(id uuid, fingerprint text, rule_id text, description text,
-      tags jsonb, path text, redacted text, place jsonb, context jsonb, secret_id text, occurrences integer)
+      tags jsonb, path text, redacted text, place jsonb, context jsonb, secret_id text, verification jsonb, occurrences integer)
     order by g.fingerprint
     on conflict (target_id, fingerprint) do update set
       occurrences = excluded.occurrences,
@@ -30,6 +30,7 @@ const MERGE: Statement = {
       place = case when f.last_run = excluded.last_run then f.place else excluded.place end,
       context = case when f.last_run = excluded.last_run then f.context else excluded.context end,
       secret_id = coalesce(excluded.secret_id, f.secret_id),
+      verification = coalesce(excluded.verification, f.verification),
       state = case when f.last_run = excluded.last_run then f.state when f.state = 'gone' then 'new' else 'known' end,
       runs = f.runs + (f.last_run < excluded.last_run)::integer,
       last_run = excluded.last_run,
@@ -82,6 +83,19 @@ const FINISH: Statement = {
     from counts c where r.id = $1`,
 };
 
+/** Locks the target first, as merges do. A verdict that is older than the stored one changes nothing. */
+const VERIFY: Statement = {
+  name: 'findings.verify',
+  text: `with own as materialized (
+      select t.id from recon.scan_target t where t.name = $1 for no key update of t
+    )
+    update recon.findings f set verification = g.verification
+    from own, jsonb_to_recordset($2::jsonb) g(fingerprint text, verification jsonb)
+    where f.target_id = own.id and f.fingerprint = decode(g.fingerprint, 'hex')
+      and coalesce(f.verification ->> 'checked_at', '') <= g.verification ->> 'checked_at'
+    returning f.id`,
+};
+
 /** Locks the targets first, as merges do. */
 const TRIAGE: Statement = {
   name: 'findings.triage',
@@ -117,6 +131,15 @@ function rowOf(finding: ReportedFinding & { id: string }) {
   const { confidence, confidence_reason, key_path, key_name, ...columns } = others;
   const judged = { confidence, confidence_reason, key_path, key_name };
   return { ...columns, place: { line, column, end_line, end_column, entropy, encodings, commit, ...judged } };
+}
+
+/** Keeps what providers said of findings of a target; returns how many of them it has. */
+export async function verifyFindings(
+  queryable: Queryable,
+  target: string,
+  findings: readonly VerifiedFinding[],
+): Promise<number> {
+  return (await queryable.query(VERIFY, [target, JSON.stringify(findings)])).length;
 }
 
 export async function coverRun(queryable: Queryable, runId: string): Promise<void> {

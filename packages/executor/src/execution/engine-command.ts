@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
 
 import type { Clock } from '@heddle/base/clock';
 import type { ContainerOptions } from './options.ts';
@@ -9,7 +10,12 @@ export function engineCommand(
   args: readonly string[],
   input: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
-  return spawn(container.command, args, { env: container.environment, stdio: [input, 'pipe', 'pipe'] });
+  // Podman's monitor leaves a file named `oom` in its working directory if a container runs out of memory.
+  return spawn(container.command, args, {
+    cwd: tmpdir(),
+    env: container.environment,
+    stdio: [input, 'pipe', 'pipe'],
+  });
 }
 
 const TIME_MAX_MS = 30_000;

@@ -6,6 +6,8 @@ import { objectScan } from '../kinds/object-scan/scan.ts';
 import type { KindDefinition } from '@heddle/kit';
 import type { Clock } from '@heddle/base/clock';
 import { startScan } from '@heddle/scan/scan';
+import { defaultsOf } from '@heddle/base/setting';
+import { ENVIRONMENT_WITHOUT_PROXY, VERIFY_OPTIONS, type VerifyOptions } from '@heddle/scan/verify/options';
 import type { SettingValues } from './settings.ts';
 
 export interface ScanKindsOptions {
@@ -35,8 +37,22 @@ export function workerScanKinds(options: ScanKindsOptions): KindDefinition[] {
   return [...scanningKinds(options, settings.scanRoots), ...merging];
 }
 
+function verifyOptionsOf({ verifyRate, verifyEndpoints, verifyAllow, verifyProxy }: SettingValues): VerifyOptions {
+  return {
+    ...defaultsOf(VERIFY_OPTIONS),
+    ratePerSecond: verifyRate,
+    endpoints: verifyEndpoints.flatMap((each) => VERIFY_OPTIONS.endpoints.parse(each)?.value ?? []),
+    allow: verifyAllow,
+    proxy: verifyProxy === '' ? null : verifyProxy,
+    environment: ENVIRONMENT_WITHOUT_PROXY,
+  };
+}
+
 function scanningKinds({ settings, books, clock }: ScanKindsOptions, entries: readonly string[]): KindDefinition[] {
   const roots = new ScanRoots(entries);
   const concurrency = settings.scanConcurrency;
-  return [objectScanGenerator({ roots }), objectScan({ startScan, roots, books, clock, concurrency })];
+  return [
+    objectScanGenerator({ roots }),
+    objectScan({ startScan, roots, books, clock, concurrency, verify: verifyOptionsOf(settings) }),
+  ];
 }

@@ -1,5 +1,9 @@
 import { SCOPE_SETTING, scopeEntry } from '@heddle/recon/command/scope-setting';
+import { VERIFY_OPTIONS } from '@heddle/scan/verify/options';
 import * as kind from './setting.ts';
+
+const { endpoints, allow, proxy } = VERIFY_OPTIONS;
+const ifAllowed = (option: kind.Setting<unknown>) => (given: string) => (option.parse(given) === null ? null : given);
 
 /** Settings of the kinds that scan files and networks. */
 export const SCAN_SETTING_GROUPS = {
@@ -25,6 +29,38 @@ export const SCAN_SETTING_GROUPS = {
       min: 1,
       max: 100,
       description: 'Concurrent tasks of the kind `ObjectScan` in one process; each has its own thread',
+    }),
+    verifyRate: kind.integer({
+      name: 'HEDDLE_VERIFY_RATE',
+      fallback: 5,
+      min: 1,
+      max: 1000,
+      description: 'Requests per second to one host with which each scan verifies secrets',
+    }),
+    verifyEndpoints: kind.list({
+      name: 'HEDDLE_VERIFY_ENDPOINTS',
+      fallback: [],
+      fallbackText: '-',
+      allowed: 'a comma-separated list such as gitlab=https://gitlab.example.com',
+      item: ifAllowed(endpoints),
+      description: 'Addresses of verifications in place of their own, `NAME=URL`, comma-separated',
+    }),
+    verifyAllow: kind.list({
+      name: 'HEDDLE_VERIFY_ALLOW',
+      fallback: [],
+      fallbackText: '-',
+      allowed: `a comma-separated list, each item ${allow.allowed}`,
+      item: ifAllowed(allow),
+      description: 'Internal hosts to which verifications may be sent: names, `.suffixes` and ranges, comma-separated',
+    }),
+    verifyProxy: kind.checkedText({
+      name: 'HEDDLE_VERIFY_PROXY',
+      fallback: '',
+      fallbackText: '-',
+      allowed: proxy.allowed,
+      check: (given) => proxy.parse(given) !== null,
+      secret: true,
+      description: 'HTTP proxy of verifications',
     }),
   },
   Recon: {

@@ -1,4 +1,4 @@
-import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '../dispatch/ssrf.ts';
+import { DEFAULT_BLOCKED_HOSTNAMES, DEFAULT_BLOCKED_SUFFIXES } from '@heddle/base/outbound/ssrf';
 import { ACCESS_SETTINGS, LOGIN_SETTING_GROUPS } from './access-settings.ts';
 import { ARTIFACT_SETTING_GROUPS } from './artifacts/settings.ts';
 import { DATABASE_SETTING_GROUPS } from './database-settings.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from '@heddle/base/log';
-import type { SsrfPolicy } from '../dispatch/ssrf.ts';
+import type { SsrfPolicy } from '@heddle/base/outbound/ssrf';
 import type { SettingValues } from './settings.ts';
 
 /** Returns which addresses webhooks may call. */

@@ -2,10 +2,10 @@ import { hostname } from 'node:os';
 
 import { isLoopbackHost } from '@heddle/base/net/classify';
 import { DeliveryLoop } from '../dispatch/delivery-loop.ts';
-import { createGuardedAgent } from '../dispatch/guarded-agent.ts';
+import { createGuardedAgent } from '@heddle/base/outbound/guarded-agent';
 import { retentionLoop } from '../dispatch/retention-loop.ts';
 import { DEFAULT_RETRY_SCHEDULES, type RetrySchedules } from '../dispatch/retry-schedule.ts';
-import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '../dispatch/ssrf.ts';
+import { SsrfGuard, validateWebhookUrl, type SsrfPolicy } from '@heddle/base/outbound/ssrf';
 import { StartLoop } from '../dispatch/start-loop.ts';
 import type { ResourceClass } from '@heddle/base/vocabulary/resource-class';
 import { createSharedData } from '@heddle/core/engine/data/shared-data';

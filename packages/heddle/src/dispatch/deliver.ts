@@ -16,10 +16,10 @@ import { mailTry } from './mail-try.ts';
 import type { MailServer } from './mail.ts';
 import { giveUpAtMs, retryAfterMs, scheduleOf } from './retry-schedule.ts';
 import type { RetrySchedules } from './retry-schedule.ts';
-import { sendWebhook } from './send.ts';
-import type { Answer, SendFailure } from './send.ts';
-import { validateWebhookUrl } from './ssrf.ts';
-import type { SsrfPolicy } from './ssrf.ts';
+import { sendRequest } from '@heddle/base/outbound/send';
+import type { Answer, SendFailure } from '@heddle/base/outbound/send';
+import { validateWebhookUrl } from '@heddle/base/outbound/ssrf';
+import type { SsrfPolicy } from '@heddle/base/outbound/ssrf';
 import { dead, excerpt, retryOrAbandon } from './try-result.ts';
 import { buildWebhookRequest, wireTriggerOf } from './webhook-request.ts';
 import { withSecretHeaders } from './webhook-secrets.ts';
@@ -121,7 +121,7 @@ async function webhookTry(
     return retryOrAbandon(delivery, null, sendable.message, null, dependencies);
   }
   const webhook = buildWebhookRequest(delivery, sendable, identity, clock.now(), traceparent);
-  const sent = await sendWebhook(webhook, dependencies.agent, { limitMs, clock, stop });
+  const sent = await sendRequest(webhook, dependencies.agent, { limitMs, clock, stop });
   if ('failure' in sent) return settleFailure(delivery, sent, webhook, dependencies);
   return settleAnswer(delivery, sent, webhook, dependencies);
 }

@@ -63,7 +63,7 @@ const OF_ONE_PART: Readonly<Record<string, RegExp>> = {
   'launching, of the server that launches': /^(runner|ec2)/,
   'findings and models': /^(findingsKeepSecs|modelsKeepSecs)$/,
   'what webhooks may call': /^(skipSsrf|blocked|allowed)/,
-  'scans and probes': /^(scan|recon)/,
+  'scans and probes': /^(scan|verify|recon)/,
   commands: /^command/,
   'secrets of tasks': /^secretKey/,
   'files of tasks': /^artifact/,

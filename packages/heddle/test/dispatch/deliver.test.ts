@@ -8,7 +8,7 @@ import { handleUrl, verifyHandle, verifyStandardWebhook } from '@heddle/base/sig
 import { VirtualClock } from '@heddle/base/clock';
 import type { DeliveryResult } from '@heddle/core/engine/port';
 import { deliverOnce } from '../../src/dispatch/deliver.ts';
-import { ANSWER_BYTES_MAX } from '../../src/dispatch/send.ts';
+import { ANSWER_BYTES_MAX } from '@heddle/base/outbound/send';
 import { eventually } from '@heddle/test-support/eventually';
 import {
   delivery,

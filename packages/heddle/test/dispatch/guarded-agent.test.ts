@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { deliverOnce } from '../../src/dispatch/deliver.ts';
-import { STRICT_SSRF_POLICY } from '../../src/dispatch/ssrf.ts';
-import type { SsrfPolicy } from '../../src/dispatch/ssrf.ts';
+import { STRICT_SSRF_POLICY } from '@heddle/base/outbound/ssrf';
+import type { SsrfPolicy } from '@heddle/base/outbound/ssrf';
 import { delivery, dependencies, startTarget } from '../support/dispatch/targets.ts';
 import type { Target } from '../support/dispatch/targets.ts';
 

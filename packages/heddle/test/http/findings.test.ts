@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { HeddleClient } from '@heddle/client';
 import type { Findings, ScanBooks } from '@heddle/core/engine/findings/port';
 import { newId } from '@heddle/base/random';
-import { findingsOf, reported, runOf } from '@heddle/test-support/engine/findings/reported';
+import { findingsOf, reported, runOf, verified } from '@heddle/test-support/engine/findings/reported';
 import { createTestDatabase } from '@heddle/test-support/postgres';
 import { createTestServer, type Problem, type TestServer } from '@heddle/test-support/http/server';
 
@@ -206,4 +206,31 @@ test('one finding has the lines around it, and the other places of its secret, w
   await runOf(findings, 'places/a', [reported(31, { secret_id, context: moved })]);
   const again = await get<Detail>(`/v1/findings/${listed!.id}`);
   assert.deepEqual(again.context, [{ ...moved[0], mark: null }]);
+});
+
+test('verdicts are kept, listed by, and replaced by later ones only', async () => {
+  const verdictOf = async (path: string): Promise<unknown> =>
+    (await get<{ verification: unknown; path: string }[]>('/v1/findings?target=verified')).find(
+      (each) => each.path === path,
+    )!.verification;
+  const [first, second] = [reported(1), reported(2)];
+  await runOf(findings, 'verified', [{ ...first, verification: verified('active', 5) }, second]);
+  assert.deepEqual(await list('?target=verified&verdict=active'), ['new src/file-1.ts']);
+  assert.deepEqual(await list('?target=verified&verdict=inactive'), []);
+  assert.deepEqual(await verdictOf('src/file-1.ts'), verified('active', 5));
+  assert.equal(await verdictOf('src/file-2.ts'), null);
+  await runOf(findings, 'verified', [first, second]);
+  assert.deepEqual(await verdictOf('src/file-1.ts'), verified('active', 5), 'a run that does not verify keeps it');
+  const later = [first, second].map(({ fingerprint }) => ({ fingerprint, verification: verified('inactive', 7) }));
+  assert.equal(await findings.verify('verified', later), 2);
+  assert.equal(await findings.verify('other/one', later), 1);
+  const earlier = [{ fingerprint: first.fingerprint, verification: verified('active', 6) }];
+  assert.equal(await findings.verify('verified', earlier), 0);
+  assert.deepEqual(await verdictOf('src/file-1.ts'), verified('inactive', 7));
+  await get('/v1/findings?verdict=maybe', 400);
+  await assert.rejects(
+    findings.verify('verified', [
+      { ...earlier[0]!, verification: { ...verified('active', 9), verdict: 'x' as 'active' } },
+    ]),
+  );
 });

@@ -14,6 +14,7 @@ import {
 } from '../options.ts';
 import { parsePlatform } from '../archive/image/plan.ts';
 import { pathFilter } from '../path-filter.ts';
+import { proxiesOf, VERIFY_OPTIONS, type VerifyOptions } from '../verify/options.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../report/report.ts';
 
 const GIB = 1024 ** 3;
@@ -83,6 +84,11 @@ const KNOWN_OPTIONS = {
   ignoreFiles: repeated('--ignore-file <file>', 'File of suppressed fingerprints; may be repeated'),
 };
 
+const VERDICT_OPTIONS = {
+  verify: toggle('--verify', 'Ask the providers of found secrets whether they are active'),
+  onlyActive: toggle('--only-active', 'Report only secrets that --verify finds to be active'),
+};
+
 const STATE_OPTIONS = {
   state: optionalText('--state <file>', 'File for the progress; the same command resumes from it'),
 };
@@ -96,6 +102,7 @@ const OUTPUT_OPTIONS = {
     description: 'Format of the report',
   }),
   json: toggle('--json', 'Same as --format jsonl'),
+  template: optionalText('--template <file>', 'Template in Liquid, for --format template or --report template=FILE'),
   output: optionalText('--output <file>', 'Write the report to this file instead of standard output'),
   reports: REPORT_FILES,
   showSecrets: toggle('--show-secrets', 'Show secrets unredacted'),
@@ -112,6 +119,7 @@ const OUTPUT_OPTIONS = {
 export const SCAN_OPTION_GROUPS = {
   Input: { ...INPUT_OPTIONS, ...PATH_OPTIONS },
   Rules: { ...RULE_FILE_OPTIONS, ...RULE_OPTIONS, ...KNOWN_OPTIONS },
+  Verification: { ...VERDICT_OPTIONS, ...VERIFY_OPTIONS },
   Limits: { ...LIMIT_OPTIONS, ...STATE_OPTIONS },
   Archives: ARCHIVE_OPTIONS,
   Output: OUTPUT_OPTIONS,
@@ -130,6 +138,8 @@ export interface ScanRequest
   /** Files, directories, `-` for standard input, `s3://bucket/prefix`. */
   readonly paths: readonly string[];
   readonly rules: RuleChoice;
+  /** Findings with another verdict are counted, not reported. */
+  readonly onlyActive: boolean;
   readonly scan: Omit<ScanOptions, 'sources' | 'rules'>;
   readonly format: ReportFormat;
 }
@@ -142,6 +152,8 @@ export function addScanOptions(command: Command): Command {
 /** Returns the request of a command line. */
 export function requestOf(paths: readonly string[], options: object): ScanRequest {
   const output = valuesOf(OUTPUT_OPTIONS, options);
+  const { verify, onlyActive } = valuesOf(VERDICT_OPTIONS, options);
+  if (onlyActive && !verify) throw refused('--only-active needs --verify, which asks whether secrets are active');
   return {
     paths,
     rules: ruleChoiceOf(options),
@@ -150,7 +162,9 @@ export function requestOf(paths: readonly string[], options: object): ScanReques
       ...valuesOf(RULE_OPTIONS, options),
       ...valuesOf(LIMIT_OPTIONS, options),
       archives: archivesOf(options),
+      verify: verify ? verifyOptionsOf(options) : null,
     },
+    onlyActive,
     ...valuesOf({ ...INPUT_OPTIONS, ...KNOWN_OPTIONS, ...STATE_OPTIONS }, options),
     ...output,
     format: formatOf(output),
@@ -169,12 +183,21 @@ function archivesOf(options: object): ScanOptions['archives'] {
   return { ...given, ...Object.fromEntries(raised) };
 }
 
+function verifyOptionsOf(options: object): VerifyOptions {
+  const environment = proxiesOf(process.env);
+  if (environment === null)
+    throw refused('HTTPS_PROXY is not an http or https address; set --verify-proxy to one, or unset it');
+  return { ...valuesOf(VERIFY_OPTIONS, options), environment };
+}
+
 export function ruleChoiceOf(options: object): RuleChoice {
   return { ...valuesOf(RULE_FILE_OPTIONS, options), ...valuesOf(RULE_OPTIONS, options) };
 }
 
-function formatOf({ format, json }: ValuesOf<typeof OUTPUT_OPTIONS>): ReportFormat {
-  if (!json) return format ?? 'text';
+function formatOf({ format, json, template, reports }: ValuesOf<typeof OUTPUT_OPTIONS>): ReportFormat {
+  const isUsed = format === 'template' || reports.some((each) => each.format === 'template');
+  if (isUsed && template === null) throw refused('the format template needs --template FILE');
+  if (!json) return format ?? (template !== null && !isUsed ? 'template' : 'text');
   if (format === null || format === 'jsonl') return 'jsonl';
   throw refused(`--json and --format ${format} contradict each other; use one of them`);
 }

@@ -12,7 +12,15 @@ export function scanDisplayFor(options: LiveDisplayOptions): ScanDisplay {
 
 /** `1,204 of 20,000 objects, 12.3 MB at 340 MB/s, 2 findings`. */
 export function progressText(progress: ScanProgress, elapsedMs: number): string {
-  const { objects_discovered, objects_completed, bytes_scanned, findings, problems, discovery_done } = progress;
+  const {
+    objects_discovered,
+    objects_completed,
+    bytes_scanned,
+    findings,
+    problems,
+    discovery_done,
+    verifying = 0,
+  } = progress;
   const share = discovery_done
     ? `${grouped(objects_completed)} of ${grouped(Math.max(objects_discovered, objects_completed))} objects`
     : `${grouped(objects_completed)} objects, ${grouped(objects_discovered)} found so far`;
@@ -20,6 +28,7 @@ export function progressText(progress: ScanProgress, elapsedMs: number): string 
   const rate = elapsedMs <= 0 ? 0 : (megabytes * 1000) / elapsedMs;
   const parts = [share, `${megabytes.toFixed(1)} MB at ${rate.toFixed(0)} MB/s`, `${grouped(findings)} findings`];
   if (problems > 0) parts.push(`${grouped(problems)} problems`);
+  if (verifying > 0) parts.push(`${grouped(verifying)} being verified`);
   return parts.join(', ');
 }
 

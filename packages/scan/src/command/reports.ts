@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-import type { Finding, Problem } from '../result.ts';
+import type { Problem } from '../result.ts';
 import { JsonLinesReport } from '../report/json-lines-report.ts';
 import { CsvReport } from '../report/csv-report.ts';
 import { HtmlReport } from '../report/html-report.ts';
 import { JunitReport } from '../report/junit-report.ts';
 import { OutputFile } from '../report/output-file.ts';
-import type { Paint, ReportFormat, ReportSummary, ScanReport, TextSink } from '../report/report.ts';
+import type { Paint, ReportedFinding, ReportFormat, ReportSummary, ScanReport, TextSink } from '../report/report.ts';
 import { SarifReport } from '../report/sarif-report.ts';
 import { TextReport } from '../report/text-report.ts';
 import { VERSION } from './package.ts';
@@ -26,16 +26,24 @@ interface OpenReport {
   file: OutputFile | null;
 }
 
+/** Creates the report of the template that the command line names. */
+export type OpenTemplate = (sink: TextSink) => ScanReport;
+
 /** All reports of one run. Complete files appear when the run ends; `discard` leaves the previous ones in place. */
 export class Reports implements ScanReport {
   readonly #open: OpenReport[] = [];
   readonly #paths: string[] = [];
+  readonly #template: OpenTemplate | null;
 
   /** @throws CommandFailure if a file cannot be written */
-  constructor(request: ScanRequest, terminal: ReportTerminal) {
+  constructor(request: ScanRequest, terminal: ReportTerminal, template: OpenTemplate | null) {
+    this.#template = template;
     try {
       if (request.output === null) {
-        this.#open.push({ report: reportOf(request.format, terminal.print, request, terminal.paint), file: null });
+        this.#open.push({
+          report: this.#reportOf(request.format, terminal.print, request, terminal.paint),
+          file: null,
+        });
       } else this.#addFile('--output', request.format, request.output, request);
       for (const { format, path } of request.reports) this.#addFile('--report', format, path, request);
     } catch (error) {
@@ -54,7 +62,7 @@ export class Reports implements ScanReport {
     return this.#open.flatMap(({ file }) => file?.target ?? []);
   }
 
-  finding(finding: Finding): void {
+  finding(finding: ReportedFinding): void {
     for (const { report } of this.#open) report.finding(finding);
   }
 
@@ -77,12 +85,18 @@ export class Reports implements ScanReport {
     for (const { file } of this.#open) file?.discard();
   }
 
+  #reportOf(format: ReportFormat, sink: TextSink, request: ScanRequest, paint: Paint): ScanReport {
+    if (format !== 'template') return plainReportOf(format, sink, request, paint);
+    if (this.#template === null) throw new Error('reports: the template is not open');
+    return this.#template(sink);
+  }
+
   #addFile(flag: string, format: ReportFormat, path: string, request: ScanRequest): void {
     if (this.#paths.includes(resolve(path)))
       throw refused(`${flag} ${path}: two reports have this name; give each a different one`);
     this.#paths.push(resolve(path));
     const file = openOutput(flag, path, request.showSecrets);
-    this.#open.push({ report: reportOf(format, file, request, (_style, text) => text), file });
+    this.#open.push({ report: this.#reportOf(format, file, request, (_style, text) => text), file });
   }
 }
 
@@ -102,7 +116,12 @@ function outputFault(path: string, error: unknown): string {
   return `cannot be written: ${systemFault(error)}`;
 }
 
-function reportOf(format: ReportFormat, sink: TextSink, { quiet, showContext }: ScanRequest, paint: Paint): ScanReport {
+function plainReportOf(
+  format: Exclude<ReportFormat, 'template'>,
+  sink: TextSink,
+  { quiet, showContext }: ScanRequest,
+  paint: Paint,
+): ScanReport {
   switch (format) {
     case 'text':
       return new TextReport(sink, { paint, withSummary: !quiet, withContext: showContext });

@@ -10,6 +10,7 @@ import { parseRules } from '../detect/rules/parse-rules.ts';
 import type { RuleSet } from '../detect/rules/rule.ts';
 import type { RuleText } from '../options.ts';
 import { refused } from '@heddle/base/terminal/refusal';
+import type { VerifyEndpoint } from '../verify/options.ts';
 import { readNamed } from './known.ts';
 import { patternFaults } from './pattern-faults.ts';
 import type { RuleChoice } from './options.ts';
@@ -62,7 +63,8 @@ function rulesFoundIn(directories: readonly string[], notice: (text: string) => 
     const path = RULE_FILES.map((name) => join(directory, name)).find((each) => existsSync(each));
     if (path === undefined) return [];
     notice(`rules: ${path} (--no-config ignores it)`);
-    return withExtended(path, path);
+    // Whoever wrote the scanned files must not choose where secrets are sent.
+    return withExtended(path, path).map((text) => ({ ...text, untrusted: true }));
   });
 }
 
@@ -90,9 +92,21 @@ function withBuiltin(texts: readonly RuleText[], { extendBuiltin, onlyRules }: R
   return texts.map((text) => (extending.includes(text) ? withoutDefault(text) : text));
 }
 
-function withoutDefault({ name, toml }: RuleText): RuleText {
-  const { extend: _, ...rest } = parse(toml);
-  return { name, toml: stringify(rest) };
+function withoutDefault(text: RuleText): RuleText {
+  const { extend: _, ...rest } = parse(text.toml);
+  return { ...text, toml: stringify(rest) };
+}
+
+/** @throws CommandFailure if an endpoint names no verification of the rules */
+export function refuseUnknownEndpoints(rules: readonly RuleText[], endpoints: readonly VerifyEndpoint[]): void {
+  if (endpoints.length === 0) return;
+  const specs = loadRules({ rules }).rules.flatMap(({ verify }) => (typeof verify === 'object' ? [verify.name] : []));
+  const names = [...new Set(specs)].sort();
+  const unknown = endpoints.find(({ name }) => !names.includes(name));
+  if (unknown !== undefined)
+    throw refused(
+      `--verify-endpoint ${unknown.name}: no rule has such a verification${nameRemedy(unknown.name, names)}`,
+    );
 }
 
 function refuseUnknown(texts: readonly RuleText[], { enable, disable }: RuleChoice): void {

@@ -11,11 +11,11 @@ import { systemClock } from '@heddle/base/clock';
 import { CommandFailure } from '@heddle/base/terminal/failure';
 import { refused, unwritable } from '@heddle/base/terminal/refusal';
 import { withoutOwnFiles } from './own-files.ts';
-import { baselineOf, ignoreListOf } from './known.ts';
+import { baselineOf, ignoreListOf, readNamed } from './known.ts';
 import { optionsOf, type ScanRequest } from './options.ts';
 import { ScanOutcomes } from './outcome.ts';
-import { openOutput, Reports, type ReportTerminal } from './reports.ts';
-import { rulesOf } from './rules.ts';
+import { openOutput, type OpenTemplate, Reports, type ReportTerminal } from './reports.ts';
+import { refuseUnknownEndpoints, rulesOf } from './rules.ts';
 import { sourcesOf, STDIN } from './sources.ts';
 import { SpooledInput } from './spooled-input.ts';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
@@ -44,6 +44,8 @@ export interface ScanTerminal extends ReportTerminal {
   stopProgress: () => void;
   /** Calls back when standard output can no longer be written: its reader is gone, or its disk is full. */
   onClosed: (run: (error: NodeJS.ErrnoException) => void) => void;
+  /** Resolves once everything printed is written, or cannot be. */
+  flushed: () => Promise<void>;
 }
 
 /** How a scan was made to end early. */
@@ -78,21 +80,27 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
   const { specs: sources, directories } = sourcesOf(request);
   const rules = rulesOf(request.rules, directories, notice);
   const options = optionsOf(request, { sources, rules });
+  refuseUnknownEndpoints(rules, options.verify?.endpoints ?? []);
+  const template = request.template === null ? null : await openTemplate(request.template);
   const baseline = baselineOf(request, directories);
   const ignored = ignoreListOf(request, directories, notice);
   const baselineFile = request.writeBaseline === null ? null : openOutput('--write-baseline', request.writeBaseline);
   const collector = baselineFile === null ? null : new BaselineCollector();
   let reports: Reports | null = null;
   try {
-    reports = new Reports(request, terminal);
-    const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets: request.showSecrets });
+    reports = new Reports(request, terminal, template);
+    const { showSecrets, onlyActive } = request;
+    const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets, onlyActive });
     const state = request.state === null ? [] : [request.state, `${request.state}${LOCK_SUFFIX}`];
     const own = [...reports.targets, ...(baselineFile?.target ? [baselineFile.target] : []), ...state];
     const run = new Run(outcomes, terminal, interrupted, reports.hasFiles);
     const summary = outcomes.summary(await run.start(withoutOwnFiles(options, own, directories), request.state));
+    const { ending } = run;
     terminal.stopProgress();
     reports.end(summary);
-    if (baselineFile !== null && collector !== null && run.ending === null && summary.outcome !== 'aborted') {
+    await terminal.flushed();
+    run.throwIfFailed();
+    if (baselineFile !== null && collector !== null && ending === null && summary.outcome !== 'aborted') {
       collector.writeTo(baselineFile);
       baselineFile.commit();
       notice(`${collector.size} fingerprints written to ${baselineFile.path}`);
@@ -100,11 +108,18 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
     if (!request.quiet && (request.format !== 'text' || request.output !== null)) {
       for (const line of summaryLines(summary, outcomes.problems, terminal.paintError)) terminal.notice(line);
     }
-    return conclude(request, terminal, summary, run.ending);
+    return conclude(request, terminal, summary, ending);
   } finally {
     reports?.discard();
     baselineFile?.discard();
   }
+}
+
+/** The language of templates is loaded only if one is used. */
+async function openTemplate(path: string): Promise<OpenTemplate> {
+  const { ReportTemplate, TemplateReport } = await import('../report/template-report.ts');
+  const template = new ReportTemplate(path, readNamed('--template', path));
+  return (sink) => new TemplateReport(sink, template);
 }
 
 /** One running scan, with the reasons to end it early. */
@@ -135,6 +150,7 @@ class Run {
 
   async start(options: Parameters<typeof startScan>[0], statePath: string | null): Promise<ScanSummary> {
     const observer = {
+      accepts: (finding: Finding) => this.#outcomes.accepts(finding),
       onFinding: (finding: Finding) => this.#guarded(() => this.#outcomes.finding(finding)),
       onProblem: (problem: Problem) => this.#guarded(() => this.#outcomes.problem(problem)),
       onProgress: (progress: ScanProgress) => this.#terminal.progress(progress),
@@ -144,8 +160,13 @@ class Run {
       ...environment,
       ...(statePath === null ? {} : { statePath }),
     });
-    if (this.#ending === 'failed') throw this.#failure;
+    this.throwIfFailed();
     return summary;
+  }
+
+  /** Throws if a report could not be written. */
+  throwIfFailed(): void {
+    if (this.#ending === 'failed') throw this.#failure;
   }
 
   /** A report that cannot be written (a full disk) ends the scan. */

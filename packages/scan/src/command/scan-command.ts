@@ -6,6 +6,8 @@ import { keepHeapSmall } from './small-heap.ts';
 import { Output } from '@heddle/base/terminal/output';
 import { commandPath } from '@heddle/base/terminal/program';
 import { scanDisplayFor } from './progress.ts';
+import { registerScanExplain } from './explain/explain-command.ts';
+import { registerScanInit } from './init/init-command.ts';
 import { registerScanRules } from './rules-command.ts';
 import { addScanOptions, requestOf } from './options.ts';
 
@@ -22,7 +24,7 @@ Examples:
   ${command} --git . --report sarif=secrets.sarif
   ${command} --image registry.example/app:1.2
   ${command} s3://bucket/prefix --state scan.state
-Write a path named "rules" as ./rules.
+Write a path named like a command (rules, explain, init) as ./rules.
 `;
 
 /** `heddle scan`: needs neither a server nor a database. */
@@ -39,6 +41,8 @@ export function addScan(command: Command): Command {
     .addHelpText('after', () => examples(commandPath(command)).trimEnd())
     .action((paths: string[], options: object) => scan(paths, options));
   registerScanRules(command);
+  registerScanExplain(command);
+  registerScanInit(command);
   return command;
 }
 
@@ -58,6 +62,7 @@ async function scan(paths: readonly string[], options: object): Promise<void> {
     progress: (progress) => display.update(progress),
     stopProgress: () => display.stop(),
     onClosed: (run) => void stdout.once('error', run),
+    flushed: () => new Promise((resolve) => void stdout.write('', () => resolve())),
   };
   keepHeapSmall();
   const { runScan } = await import('./run-scan.ts');

@@ -1,5 +1,6 @@
 import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/logger';
+import type { ExplainTarget, LineExplanation } from '../detect/explain/line-explanation.ts';
 import type { LiveCounts } from '../graph/live.ts';
 import type { Finding, Problem, ScanProgress } from '../result.ts';
 
@@ -8,8 +9,12 @@ import type { Finding, Problem, ScanProgress } from '../result.ts';
  * awaited before the next one.
  */
 export interface ScanObserver {
+  /** Called once for each finding, before it is verified. False: it is not passed on, nor verified. */
+  accepts?(finding: Finding): boolean;
   onFinding(finding: Finding): void | Promise<void>;
   onProblem(problem: Problem): void | Promise<void>;
+  /** Resolves once everything was handled; called after the last result. */
+  settle?(): Promise<void>;
   /** Called a few times per second, and at the end. */
   onProgress?(progress: ScanProgress): void;
 }
@@ -24,6 +29,8 @@ export interface ScanEnvironment {
   statePath?: string;
   /** Entry module of the worker threads; their own by default. */
   workerEntry?: URL;
+  /** Scans nothing but the object of one line, and explains that line. */
+  explain?: ExplainTarget & { onExplained(explanation: LineExplanation): void };
   /** Receives the resources each thread still holds when it ends, this thread last: all zero, however the run ended. */
   onThreadEnd?(live: LiveCounts): void;
 }

@@ -36,7 +36,9 @@ export class ResultReporter {
       return;
     }
     this.findings += 1;
-    return this.guarded(() => this.#observer.onFinding(clean));
+    return this.guarded(() => {
+      if (this.#observer.accepts?.(clean) !== false) return this.#observer.onFinding(clean);
+    });
   }
 
   problem(problem: Problem): void | Promise<void> {

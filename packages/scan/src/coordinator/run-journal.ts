@@ -1,3 +1,4 @@
+import type { Verification } from '@heddle/base/vocabulary/verdict';
 import type { Finding, Problem, TaskMetrics } from '../result.ts';
 import type { Boundary } from './discovery.ts';
 
@@ -18,6 +19,8 @@ export interface RunJournal {
   boundary(boundary: Boundary): void;
   /** All objects before `end` are done and delivered. */
   advanced(end: number): void;
+  /** Keeps what a provider said, by the key of the request. */
+  verified(key: string, verification: Verification): void;
   known(index: number, path: string): KnownResult | null;
   flush(): void;
   complete(): void;

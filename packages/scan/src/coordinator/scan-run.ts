@@ -106,15 +106,24 @@ export class ScanRun {
     if (signal?.aborted === true) onAbort();
     this.#pump();
     await this.#ended.promise;
+    if (this.#abortReason !== null && this.#failure === null) await this.#results.deliverRest();
+    if (this.#failure === null) await this.#settleObserver();
     signal?.removeEventListener('abort', onAbort);
     this.#stopTimer();
-    if (this.#abortReason !== null && this.#failure === null) await this.#results.deliverRest();
     this.#environment.onThreadEnd?.(liveCounts());
     if (this.#budget.inUse !== 0) this.#log.error({ permits: this.#budget.inUse }, 'permits were not released');
     if (this.#failure !== null) throw errorOf(this.#failure);
     if (this.#abortReason === null) this.#journal?.complete();
     this.#observer.onProgress?.(this.#progress());
     return this.#summary(clock.monotonic() - startedAt);
+  }
+
+  async #settleObserver(): Promise<void> {
+    try {
+      await this.#observer.settle?.();
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** Replays the findings of an interrupted run before its resume point to the observer. */
@@ -189,6 +198,9 @@ export class ScanRun {
         break;
       case 'fail_run':
         this.abort(`${message.problem.path}: ${message.problem.message}`);
+        break;
+      case 'explained':
+        this.#environment.explain?.onExplained(message.explanation);
         break;
       case 'unable':
         worker.hasClosed = true;
@@ -324,11 +336,12 @@ export class ScanRun {
 
   #initOf(slot: number, depthMax: number): WorkerInit {
     const { sources, archives, exclude, objectBytesMax, chunkBytes } = this.#options;
-    const { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs, contextLines } = this.#options;
+    const { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs, contextLines, verify } = this.#options;
+    const { explain } = this.#environment;
     return {
       sources,
       rules: this.#rules,
-      detection: { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs, contextLines },
+      detection: { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs, contextLines, verifies: verify !== null },
       archives,
       exclude,
       objectBytesMax,
@@ -337,6 +350,7 @@ export class ScanRun {
       budget: this.#budget.memory,
       control: this.#control.buffer,
       slot,
+      ...(explain === undefined ? {} : { explain: { path: explain.path, line: explain.line } }),
     };
   }
 

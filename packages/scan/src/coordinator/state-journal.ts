@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 
 import { HeddleError } from '@heddle/base/errors';
 import { messageOf } from '@heddle/base/thrown';
+import type { Verification } from '@heddle/base/vocabulary/verdict';
 import { addPackedMetrics, emptyMetrics, METRIC_COUNT, mergeMetrics, packMetrics } from '../graph/metrics.ts';
 import type { ScanOptions } from '../options.ts';
 import type { Finding, Problem, TaskMetrics } from '../result.ts';
@@ -18,6 +19,7 @@ const VERSION = 1;
  * results;
  * `{"x":object}` voids its parts, as it is read again; `[object, checksum of its path, metrics...]` ends it;
  * `{"b":object,...}` states that all objects before that one are done, and where listing resumes after them;
+ * `{"v":key,"w":verification}` is what a provider said of a secret, by the key of the request;
  * `{"complete":true}` ends the whole scan.
  */
 type Line =
@@ -26,6 +28,7 @@ type Line =
   | { i: number; f: Finding[]; q: Problem[] }
   | { b: number; source: number; cursor: Position['cursor']; metrics: number[] }
   | { x: number }
+  | { v: string; w: Verification }
   | { complete: true }
   | number[];
 
@@ -50,6 +53,7 @@ export class StateJournal implements RunJournal {
   /** Parts of objects before the checkpoint, in order of the objects. */
   readonly #replayed: LinePlace[] = [];
   readonly #boundaries: Boundary[] = [];
+  readonly #verifications = new Map<string, Verification>();
   #run = 0;
   #checkpoint: Checkpoint = { position: { source: 0, cursor: 'start' }, next_index: 0, metrics: emptyMetrics() };
 
@@ -86,6 +90,11 @@ export class StateJournal implements RunJournal {
     return this.#checkpoint;
   }
 
+  /** What providers said in earlier runs. */
+  get verifications(): ReadonlyMap<string, Verification> {
+    return this.#verifications;
+  }
+
   /** Yields the findings before the checkpoint, in order. */
   *replay(): Generator<{ findings: readonly Finding[]; problems: readonly Problem[] }> {
     for (const place of this.#replayed) yield this.#part(place);
@@ -101,6 +110,11 @@ export class StateJournal implements RunJournal {
 
   completed(index: number, path: string, metrics: Float64Array | null): void {
     this.#write([index, crc32(path), ...(metrics ?? new Float64Array(METRIC_COUNT))]);
+  }
+
+  verified(key: string, verification: Verification): void {
+    this.#write({ v: key, w: verification });
+    this.#file.flush();
   }
 
   boundary(boundary: Boundary): void {
@@ -168,6 +182,7 @@ export class StateJournal implements RunJournal {
       else if ('i' in line) open.set(line.i, [...(open.get(line.i) ?? []), place]);
       else if ('x' in line) open.delete(line.x);
       else if ('b' in line) this.#fold(line);
+      else if ('v' in line) this.#verifications.set(line.v, line.w);
       else if ('run' in line) {
         this.#run = line.run;
         open.clear();
@@ -201,6 +216,7 @@ export class StateJournal implements RunJournal {
 
   #forget(): void {
     this.#done.clear();
+    this.#verifications.clear();
     this.#replayed.length = 0;
     this.#run = 0;
     this.#checkpoint = { position: { source: 0, cursor: 'start' }, next_index: 0, metrics: emptyMetrics() };
@@ -239,6 +255,10 @@ function checkHeader(path: string, line: Line | null, request: string): void {
 
 /** Hashes all options but those that only affect speed: they must match for a scan to resume. */
 function requestOf(options: ScanOptions): string {
-  const { threads: _threads, chunkBytes: _bytes, frontierCapacity: _capacity, ...asked } = options;
-  return createHash('sha256').update(JSON.stringify(asked)).digest('hex');
+  const { threads: _threads, chunkBytes: _bytes, frontierCapacity: _capacity, verify, ...asked } = options;
+  // Only scans that verify collect what that needs; how they ask may change.
+  const verifies = verify === null ? {} : { verifies: true };
+  return createHash('sha256')
+    .update(JSON.stringify({ ...asked, ...verifies }))
+    .digest('hex');
 }

@@ -33,7 +33,7 @@ export class ChunkedObject implements ObjectDetector {
     this.#gate = gate;
     this.#staging = staging;
     this.#byPath = results.byPath;
-    this.#pending = new PendingDetections(context.plan.hasRequired, results.confidence);
+    this.#pending = new PendingDetections(context.plan.hasRequired, results.confidence, context.trace);
   }
 
   get timed_out_rules(): readonly string[] {
@@ -50,6 +50,7 @@ export class ChunkedObject implements ObjectDetector {
     if (this.#scan !== null) this.#feed(this.#scan, fresh ? { ...chunk, prefix_length: 0 } : chunk);
     const found = [...this.#byPath, ...this.#pending.take()];
     this.#byPath = [];
+    if (chunk.last) this.#context.trace?.end();
     return found;
   }
 

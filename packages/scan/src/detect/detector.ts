@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '@heddle/base/clock';
 import type { ScanOptions } from '../options.ts';
 import type { CompiledRules } from './compile-rules.ts';
-import { excludedRules, RuleGate } from './gate.ts';
+import { appliesTo, RuleGate } from './gate.ts';
 import { decodeUtf8 } from './matches.ts';
 import type { ObjectContext } from './object-scan.ts';
 import { DetectionPlan } from './plan.ts';
@@ -9,6 +9,8 @@ import { ChunkedObject, type Staging } from './chunked-object.ts';
 import { ESCAPE_CONTEXT } from './decode/encoded-text.ts';
 import { PIECE_BYTES } from './decode/pieces.ts';
 import type { Detection, Detector, ObjectDetector } from './port.ts';
+import type { CompiledRule } from './rules/compiled-rule.ts';
+import type { Tracer } from './trace.ts';
 
 /** Limits of the buffers that `Detector.allocate` hands out. */
 export interface DetectorLimits {
@@ -24,16 +26,19 @@ const STAGED_BYTES = 256 * 1024;
 export type DetectorOptions = Pick<
   ScanOptions,
   'confidence' | 'decodeDepth' | 'inlineIgnores' | 'ruleTimeoutMs' | 'contextLines'
->;
+> & { verifies?: boolean };
 
-/** Creates the detector of one thread from compiled rules. */
+/**
+ * Creates the detector of one thread from compiled rules.
+ * @param tracer chooses the objects that are scanned, and observes how each match is decided
+ */
 export function createDetector(
   rules: CompiledRules,
   options: DetectorOptions,
   limits: DetectorLimits,
-  clock: Clock = systemClock,
+  { clock = systemClock, tracer = null }: { clock?: Clock; tracer?: Tracer | null } = {},
 ): Detector {
-  return new RuleSetDetector(rules, options, limits, clock);
+  return new RuleSetDetector(rules, options, limits, clock, tracer);
 }
 
 class RuleSetDetector implements Detector {
@@ -44,9 +49,17 @@ class RuleSetDetector implements Detector {
   readonly #plan: DetectionPlan;
   readonly #staging: Staging;
   readonly #scratch: readonly number[];
+  readonly #tracer: Tracer | null;
   #buffers = 0;
 
-  constructor(rules: CompiledRules, options: DetectorOptions, limits: DetectorLimits, clock: Clock) {
+  constructor(
+    rules: CompiledRules,
+    options: DetectorOptions,
+    limits: DetectorLimits,
+    clock: Clock,
+    tracer: Tracer | null,
+  ) {
+    this.#tracer = tracer;
     this.#options = options;
     this.#limits = limits;
     this.#clock = clock;
@@ -76,12 +89,15 @@ class RuleSetDetector implements Detector {
 
   begin(path: string, commit?: string): ObjectDetector | null {
     const bytes = NOT_ASCII.test(path) ? Buffer.from(path, 'utf8').toString('latin1') : path;
-    const out = excludedRules(this.#plan, bytes, commit);
-    if (out === null) return null;
+    const object = { path: bytes, commit };
+    const isAllowed = this.#plan.allowlists.some((list) => list.looksAtObjects && list.allowsObject(bytes, commit));
+    const applies = isAllowed ? null : (rule: CompiledRule): boolean => appliesTo(rule, object);
+    const trace = this.#tracer?.begin(path, this.#plan, applies) ?? null;
+    if (isAllowed || (this.#tracer !== null && trace === null)) return null;
     const byPath = this.#detectPath(bytes, commit);
-    if (this.#plan.rules.length === out.size && byPath.length === 0) return null;
-    const gate = new RuleGate(out, this.#clock, this.#options.ruleTimeoutMs);
-    const { inlineIgnores, contextLines } = this.#options;
+    if (byPath.length === 0 && !this.#plan.rules.some((rule) => appliesTo(rule, object))) return null;
+    const gate = new RuleGate(object, this.#clock, this.#options.ruleTimeoutMs);
+    const { inlineIgnores, contextLines, verifies = false } = this.#options;
     const context: ObjectContext = {
       plan: this.#plan,
       gate,
@@ -89,7 +105,9 @@ class RuleSetDetector implements Detector {
       commit,
       inlineIgnores,
       contextLines,
+      verifies,
       scratch: this.#scratch,
+      trace,
     };
     return new ChunkedObject(context, gate, this.#staging, { byPath, confidence: this.#options.confidence });
   }

@@ -8,6 +8,7 @@ import { wrappedSource } from './decode/wrapped-runs.ts';
 import { Layer, type ObjectGate } from './layer.ts';
 import type { Candidate } from './matches.ts';
 import type { DetectionPlan } from './plan.ts';
+import type { DetectionTrace } from './trace.ts';
 
 /** Maps an offset in decoded text to its source; `end` for offsets after the last byte. */
 type Source = (offset: number, end: boolean) => number;
@@ -20,24 +21,29 @@ interface LocatedPiece {
   source: Source;
 }
 
+export interface EncodedSearchParts {
+  plan: DetectionPlan;
+  gate: ObjectGate;
+  /** Memory for one decoded piece per level. */
+  scratch: readonly number[];
+  accept: (candidate: Candidate, encodings: readonly Encoding[]) => void;
+  trace: DetectionTrace | null;
+}
+
 /** Decodes pieces of encoded text and searches them and their nested encodings, to a bounded depth. */
 export class EncodedSearch {
   readonly #plan: DetectionPlan;
   readonly #gate: ObjectGate;
-  /** Memory for one decoded piece per level. */
   readonly #scratch: readonly number[];
-  readonly #accept: (candidate: Candidate, encodings: readonly Encoding[]) => void;
+  readonly #accept: EncodedSearchParts['accept'];
+  readonly #trace: DetectionTrace | null;
 
-  constructor(
-    plan: DetectionPlan,
-    gate: ObjectGate,
-    scratch: readonly number[],
-    accept: (candidate: Candidate, encodings: readonly Encoding[]) => void,
-  ) {
+  constructor({ plan, gate, scratch, accept, trace }: EncodedSearchParts) {
     this.#plan = plan;
     this.#gate = gate;
     this.#scratch = scratch;
     this.#accept = accept;
+    this.#trace = trace;
   }
 
   /** `shift`: added to an offset of the piece, yields its address. */
@@ -50,6 +56,16 @@ export class EncodedSearch {
     if (address === undefined) return;
     const { length, encodings, source } = this.#decode(held, address);
     const chunk = { address, length, base_offset: 0, last: true };
+    if (this.#trace !== null) {
+      const { start, end } = held.piece;
+      this.#trace.decoded({
+        start: held.source(start, false),
+        end: held.source(end, true),
+        encodings,
+        address,
+        length,
+      });
+    }
     const layer = new Layer(this.#plan, this.#gate, (candidate) => {
       const start = source(candidate.start, false);
       const end = source(candidate.end, true);

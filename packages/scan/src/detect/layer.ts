@@ -1,5 +1,6 @@
 import { FILTER_SPAN_MAX } from './regex/anchor.ts';
 import type { CompiledRegex, RegexMatch } from './regex/compiled-regex.ts';
+import { UNDECIDED } from './regex/look-ahead.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 import { BLOCK_STARTS } from './rules/rule-plan.ts';
 import { type Candidate, candidateOf } from './matches.ts';
@@ -63,18 +64,25 @@ export class Layer {
 
   /** Addresses are translated once here; below, positions are offsets in the text. */
   readonly #visit = (address: number, state: number): void => {
-    const { base_offset } = this.#chunk;
-    const probes = this.#plan.probesAt(state);
-    const end = address - this.#chunk.address + base_offset;
+    const { address: begin, base_offset, length } = this.#chunk;
+    const group = this.#plan.probesAt(state, address);
+    const { probes } = group;
+    let outlook = this.#plan.outlook(group, address, begin + length);
     for (let at = 0; at < probes.length; at++) {
       const probe = probes[at]!;
-      const hit = end - probe.length;
-      if (!probe.filtered) this.#judgeNearby(probe.rule, hit);
-      else if (this.#passes((probe.filter ??= makeFilter(probe.rule)), hit)) this.#judge(probe, hit);
+      const hit = address - begin + base_offset - probe.length;
+      if (!probe.filtered) {
+        this.#judgeNearby(probe.rule, hit);
+        continue;
+      }
+      if (outlook === UNDECIDED ? this.#passes(probe, hit) : (outlook & 1) === 1) this.#judge(probe, hit);
+      // Stays undecided.
+      outlook >>= 1;
     }
   };
 
-  #passes(filter: RegExp, hit: number): boolean {
+  #passes(probe: Probe, hit: number): boolean {
+    const filter = (probe.filter ??= makeFilter(probe.rule));
     if (hit <= this.#segmentStart || hit >= this.#segmentEnd) this.#cutSegment(hit);
     filter.lastIndex = hit - this.#segmentStart;
     return filter.test(this.#segment);
@@ -104,9 +112,9 @@ export class Layer {
       this.#searchAll(rule, from, hit, hit + rule.after);
       return;
     }
+    const halves = rule.halves();
     const offset = Math.max(0, from - 1);
     const text = this.#text(offset, hit + rule.after);
-    const halves = rule.halves();
     const match = this.#gate.timed(rule, () => halves.searchAt(text, from - offset, hit - offset));
     if (match !== null) this.#take(rule, text, match, offset);
   }
@@ -148,15 +156,13 @@ export class Layer {
       this.#takeEach(rule, rule.each, text.slice(match.start, match.end), offset + match.start);
       return;
     }
-    const candidate = candidateOf(rule, text, match, offset);
-    if (candidate !== null) this.#accept(candidate);
+    this.#accept(candidateOf(rule, text, match, offset));
   }
 
   /** The match is a block that contains any number of secrets. */
   #takeEach(rule: CompiledRule, each: CompiledRegex, block: string, offset: number): void {
     for (const match of this.#gate.timed(rule, () => matchesIn(each, block, 0, block.length))) {
-      const candidate = candidateOf(rule, block, match, offset);
-      if (candidate !== null) this.#accept(candidate);
+      this.#accept(candidateOf(rule, block, match, offset));
     }
   }
 }

@@ -2,8 +2,13 @@ import { isNoSecret } from './judge/shapes.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 import type { RegexMatch } from './regex/compiled-regex.ts';
 
-/** A match that passed its rule's own checks, with its position in the object; strings are bytes as latin1. */
+/** Why a match is no secret by the checks of its rule: it has none, has the form of something else, or too little entropy. */
+export type Refusal = 'empty' | 'form' | 'entropy';
+
+/** A match and its position in the object; strings are bytes as latin1. */
 export interface Candidate {
+  /** Null if it passed the checks of its rule. */
+  refusal: Refusal | null;
   rule: CompiledRule;
   /** Bounds of the match in the searched bytes. */
   start: number;
@@ -12,24 +17,28 @@ export interface Candidate {
   secret: string;
   /** Of the secret in the match. */
   secret_at: number;
+  /** Not measured if the match was refused before. */
   entropy: number;
 }
 
-/**
- * Builds a candidate from a match, without surrounding line ends; returns null if the rule excludes
- * it by its entropy or form.
- */
-export function candidateOf(rule: CompiledRule, text: string, found: RegexMatch, offset: number): Candidate | null {
+/** Builds a candidate from a match, without surrounding line ends, and applies the checks of the rule to it. */
+export function candidateOf(rule: CompiledRule, text: string, found: RegexMatch, offset: number): Candidate {
   let { start, end } = found;
   while (start < end && isLineEnd(text.charCodeAt(start))) start++;
   while (start < end && isLineEnd(text.charCodeAt(end - 1))) end--;
   const match = text.slice(start, end);
   const secret = secretOf(rule, match, found.groups);
-  if (secret === '' || (rule.rule.judged && isNoSecret(secret))) return null;
-  const entropy = entropyOf(secret);
-  if (rule.rule.entropy > 0 && entropy <= rule.rule.entropy) return null;
+  const formRefusal = formRefusalOf(rule, secret);
+  const entropy = formRefusal === null ? entropyOf(secret) : 0;
+  const isTooPlain = formRefusal === null && rule.rule.entropy > 0 && entropy <= rule.rule.entropy;
+  const refusal = isTooPlain ? 'entropy' : formRefusal;
   const secret_at = Math.max(0, match.lastIndexOf(secret));
-  return { rule, start: offset + start, end: offset + end, match, secret, secret_at, entropy };
+  return { refusal, rule, start: offset + start, end: offset + end, match, secret, secret_at, entropy };
+}
+
+function formRefusalOf({ rule }: CompiledRule, secret: string): Refusal | null {
+  if (secret === '') return 'empty';
+  return rule.judged && isNoSecret(secret) ? 'form' : null;
 }
 
 function isLineEnd(byte: number): boolean {

@@ -1,6 +1,7 @@
 import type { Encoding } from '../result.ts';
 import { EncodedText } from './decode/encoded-text.ts';
 import { EncodedSearch } from './encoded-search.ts';
+import { companionsOf } from './companions.ts';
 import { Layer, type ObjectGate } from './layer.ts';
 import { LineIndex } from './line-index.ts';
 import { MatchContexts, type SurroundingText } from './match-contexts.ts';
@@ -11,6 +12,7 @@ import { type DetectionPlan, LINE_CONTEXT, type ScannedChunk, STRUCTURE_BEFORE }
 import type { Detection } from './port.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 import { keyPathOf, type StructureFormat, structureOf } from './structure/key-path.ts';
+import type { DetectionTrace, Exemption } from './trace.ts';
 
 /** The context in which one object is scanned. */
 export interface ObjectContext {
@@ -22,13 +24,17 @@ export interface ObjectContext {
   inlineIgnores: boolean;
   /** Lines of context on each side of a match; 0 for no contexts. */
   contextLines: number;
+  /** Whether secrets will be verified: what that needs besides them is collected. */
+  verifies: boolean;
   /** Memory for decoded pieces, one per nested encoding level. */
   scratch: readonly number[];
+  /** Observes what becomes of each match; null in a scan. */
+  trace: DetectionTrace | null;
   /** For an object encoded as a whole: its encoding, and the source bytes per decoded byte. */
   whole?: { encoding: Encoding; unit_bytes: number };
 }
 
-type Judged = Pick<Detection, 'confidence' | 'confidence_reason' | 'key_path' | 'key_name'>;
+type Judged = Pick<Detection, 'confidence' | 'confidence_reason' | 'key_path' | 'key_name' | 'companions'>;
 
 /** Comments that exempt their line. */
 const INLINE_IGNORES = ['heddle:allow', 'gitleaks:allow'];
@@ -54,14 +60,15 @@ export class ObjectScan {
     this.#encoded = context.scratch.length > 0 ? this.#encodedSearch(context) : null;
   }
 
-  #encodedSearch({ plan, gate, scratch }: ObjectContext): { text: EncodedText; search: EncodedSearch } {
+  #encodedSearch({ plan, gate, scratch, trace }: ObjectContext): { text: EncodedText; search: EncodedSearch } {
     const accept = this.#accept.bind(this);
-    return { text: new EncodedText(plan.scanner), search: new EncodedSearch(plan, gate, scratch, accept) };
+    return { text: new EncodedText(plan.scanner), search: new EncodedSearch({ plan, gate, scratch, accept, trace }) };
   }
 
   feed(chunk: ScannedChunk): void {
     this.#chunk = chunk;
     this.#lines.enter(chunk);
+    this.#context.trace?.chunk(chunk);
     this.#layer.feed(chunk);
     if (this.#encoded !== null) {
       const shift = chunk.address - chunk.base_offset;
@@ -83,23 +90,47 @@ export class ObjectScan {
   }
 
   #accept(candidate: Candidate, encodings: readonly Encoding[]): void {
+    const { trace } = this.#context;
+    if (candidate.refusal !== null) {
+      trace?.refused(candidate, encodings);
+      return;
+    }
     const place = this.#placeOf(candidate, encodings);
     const verdict = judge(candidate, place);
+    trace?.judged(candidate, encodings, place, verdict);
     if (verdict === null) return;
     const around = this.#textAround(candidate.start, candidate.end);
     this.#contexts?.addSecret(candidate, encodings.length > 0);
-    if (this.#isAllowed(candidate, linesOf(candidate, around))) return;
-    const detection = this.#detection(candidate, encodings, { ...verdict, ...place.key });
+    const exemption = this.#exemptionOf(candidate, linesOf(candidate, around));
+    if (exemption !== null) {
+      trace?.exempted(candidate, exemption);
+      return;
+    }
+    const detection = this.#detection(candidate, encodings, {
+      ...verdict,
+      ...place.key,
+      ...this.#companions(candidate, place),
+    });
     this.#contexts?.addDetection(detection, candidate, around);
+    trace?.detected(candidate, detection);
     this.#pending.add(candidate.rule, detection);
   }
 
-  #isAllowed({ rule, match, secret }: Candidate, line: string): boolean {
+  #companions(candidate: Candidate, { text, at }: JudgedPlace): Pick<Detection, 'companions'> {
+    const { rule } = candidate.rule;
+    if (!this.#context.verifies || typeof rule.verify !== 'object' || rule.verify.companions.length === 0) return {};
+    return { companions: companionsOf(candidate, text, at) };
+  }
+
+  /** Returns what exempts a candidate; null if nothing does. */
+  #exemptionOf({ rule, match, secret }: Candidate, line: string): Exemption | null {
     const { plan, path, commit, inlineIgnores } = this.#context;
-    if (inlineIgnores && INLINE_IGNORES.some((comment) => line.includes(comment))) return true;
-    const judged = { path, commit, secret, match, line };
-    const allows = (list: CompiledRule['allowlists'][number]): boolean => list.allowsFinding(judged);
-    return rule.allowlists.some(allows) || plan.allowlists.some(allows);
+    const comment = inlineIgnores ? INLINE_IGNORES.find((each) => line.includes(each)) : undefined;
+    if (comment !== undefined) return { comment };
+    const subject = { path, commit, secret, match, line };
+    const allows = (list: CompiledRule['allowlists'][number]): boolean => list.allowsFinding(subject);
+    const list = rule.allowlists.find(allows) ?? plan.allowlists.find(allows);
+    return list === undefined ? null : { list, subject };
   }
 
   /** Returns what surrounds a candidate, and the keys that lead to it. */

@@ -1,6 +1,7 @@
 import { CONFIDENCES, type Confidence, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import type { Detection } from './port.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
+import type { DetectionTrace, Suppression } from './trace.ts';
 
 /** Further detections of one object are counted but not kept. */
 export const DETECTIONS_PER_OBJECT_MAX = 10_000;
@@ -19,13 +20,15 @@ export class PendingDetections {
   #entries: Entry[] = [];
   #ready: Detection[] = [];
   readonly #confidence: Confidence;
+  readonly #trace: DetectionTrace | null;
   readonly #wanted = new DetectionLimit();
   /** Less certain ones do not take the places of others. */
   readonly #unwanted = new DetectionLimit();
 
-  constructor(waitForEnd: boolean, confidence: Confidence) {
+  constructor(waitForEnd: boolean, confidence: Confidence, trace: DetectionTrace | null) {
     this.#waitForEnd = waitForEnd;
     this.#confidence = confidence;
+    this.#trace = trace;
   }
 
   /** Reportable detections beyond `DETECTIONS_PER_OBJECT_MAX`. */
@@ -50,7 +53,11 @@ export class PendingDetections {
     for (const cluster of clustersOf(all)) {
       if (cluster.some((entry) => endOf(entry) > offset)) break;
       settled += cluster.length;
-      for (const entry of cluster) if (isReported(entry, cluster, byRule)) this.#give(entry.detection);
+      for (const entry of cluster) {
+        const suppression = suppressionOf(entry, cluster, byRule);
+        this.#trace?.settled(entry.detection, suppression);
+        if (suppression === null) this.#give(entry.detection);
+      }
     }
     this.#entries = all.slice(settled);
   }
@@ -128,24 +135,48 @@ function* clustersOf(entries: readonly Entry[]): Generator<Entry[]> {
   if (cluster.length > 0) yield cluster;
 }
 
-function isReported(
-  { rule, detection }: Entry,
+/** Returns why a detection is not reported; null if it is. */
+function suppressionOf(
+  entry: Entry,
   cluster: readonly Entry[],
   byRule: ReadonlyMap<string, readonly Entry[]>,
-): boolean {
-  if (rule.rule.skip_report) return false;
-  const isBetter = (other: Entry): boolean => !other.rule.generic && isSameSecret(detection, other.detection);
-  if (rule.generic && cluster.some(isBetter)) return false;
-  if (rule.rule.by_name && cluster.some((other) => goesFirst(other, rule) && isBetter(other))) return false;
-  const isPreferred = (other: Entry): boolean => other.rule.rule.judged && isSurer(other, { rule, detection });
-  if (rule.rule.judged && cluster.some((other) => isPreferred(other) && isSameSecret(detection, other.detection)))
-    return false;
-  return rule.rule.required.every((required) =>
-    byRule.get(required.id)?.some((other) => isNear(detection, other.detection, required)),
+): Suppression | null {
+  const { rule, detection } = entry;
+  if (rule.rule.skip_report) return { by: 'skip_report' };
+  const preferred = cluster.length === 1 ? undefined : cluster.find((other) => isPreferred(other, entry));
+  if (preferred !== undefined) return { by: 'other_rule', rule_id: preferred.rule.rule.id };
+  const missing = rule.rule.required.find(
+    (required) => byRule.get(required.id)?.some((other) => isNear(detection, other.detection, required)) !== true,
   );
+  return missing === undefined ? null : { by: 'required_rule', rule_id: missing.id };
 }
 
-/** Of judged detections of one secret the surest is reported; of equal ones the one that the order of ids prefers. */
+/** Returns whether another detection of the same secret is reported instead of this one. */
+function isPreferred(other: Entry, entry: Entry): boolean {
+  const { rule, detection } = entry;
+  const isBetterKnown = !other.rule.generic && (rule.generic || (rule.rule.by_name === true && goesFirst(other, rule)));
+  const isBetterJudged = rule.rule.judged && other.rule.rule.judged && isSurer(other, entry);
+  return findsFirst(other, entry) || ((isBetterKnown || isBetterJudged) && isSameSecret(detection, other.detection));
+}
+
+/** Of specific rules that find one value at one place, the surest reports it, of equal ones the first by id. */
+function findsFirst(one: Entry, other: Entry): boolean {
+  const { skip_report, required } = one.rule.rule;
+  if (!isSpecific(one) || !isSpecific(other) || skip_report || required.length > 0) return false;
+  return one.detection.secret === other.detection.secret && isNested(one, other) && isSurer(one, other);
+}
+
+/** Returns whether a rule recognizes the value itself. */
+function isSpecific({ rule }: Entry): boolean {
+  return !rule.generic && rule.rule.by_name !== true;
+}
+
+function isNested(one: Entry, other: Entry): boolean {
+  const [starts, ends] = [one.detection.offset - other.detection.offset, endOf(one) - endOf(other)];
+  return (starts <= 0 && ends >= 0) || (starts >= 0 && ends <= 0);
+}
+
+/** Returns whether the confidence, or else the order of ids, prefers the first of two rules. */
 function isSurer(one: Entry, other: Entry): boolean {
   if (one.rule === other.rule) return false;
   const lead = CONFIDENCES.indexOf(one.detection.confidence) - CONFIDENCES.indexOf(other.detection.confidence);

@@ -3,6 +3,8 @@ import { KeywordScanner } from './keywords/scanner.ts';
 import { outputsOf } from './keywords/trie.ts';
 import type { Chunk } from './port.ts';
 import { CompiledAllowlist } from './rules/compiled-allowlist.ts';
+import { type LookAhead, lookAhead, UNDECIDED } from './regex/look-ahead.ts';
+import { lowerCaseAscii } from './rules/lower-case.ts';
 import { type CompiledRule, type PathRule, readyPathRule, readyRule } from './rules/compiled-rule.ts';
 import { BLOCK_STARTS } from './rules/rule-plan.ts';
 
@@ -23,14 +25,28 @@ export interface Probe {
   filter: RegExp | null;
 }
 
+/** The probes of one automaton state: their keywords end at the same byte. */
+export interface ProbeGroup {
+  probes: readonly Probe[];
+  /** Hits so far, until there are many. */
+  hits: number;
+  /** Of a group with many hits: which of its filtered probes may match, in their order. Cheaper than their filters. */
+  ahead: LookAhead | null;
+  /** Rises while the look ahead leaves too many hits undecided. */
+  undecided: number;
+}
+
+/** Hits that make a look ahead worthwhile, which takes some milliseconds to prepare. */
+const HITS_MANY = 16_384;
+/** Its answers that decide, for each that does not, below which it costs more than it saves. */
+const DECIDED_MIN = 3;
+
 /** A rule set in one thread: what to search for where, and how many surrounding bytes decide a match. */
 export class DetectionPlan {
   readonly rules: readonly CompiledRule[];
   readonly everywhere: readonly CompiledRule[];
   readonly pathRules: readonly PathRule[];
   readonly allowlists: readonly CompiledAllowlist[];
-  /** Rules that may not apply to a whole object. */
-  readonly guarded: readonly CompiledRule[];
   /** True if some rule can only be decided at the end of the object. */
   readonly hasRequired: boolean;
   readonly scanner: KeywordScanner;
@@ -39,18 +55,16 @@ export class DetectionPlan {
   readonly after: number;
   readonly #compiled: CompiledRules;
   /** By automaton state, as far as reached, and by keyword. */
-  readonly #atState: (readonly Probe[])[] = [];
+  readonly #atState: (ProbeGroup | null)[];
   readonly #ofKeyword: (readonly Probe[])[] = [];
 
   constructor(compiled: CompiledRules, atLeastAfter: number, bufferBytes: (overlap: number) => number) {
     this.#compiled = compiled;
+    this.#atState = new Array<null>(compiled.automaton.states).fill(null);
     this.rules = compiled.rules.map(readyRule);
     this.pathRules = compiled.path_rules.map(readyPathRule);
     this.allowlists = compiled.allowlists.map((list) => new CompiledAllowlist(list));
     this.everywhere = this.rules.filter(({ placement }) => placement.type === 'everywhere');
-    this.guarded = this.rules.filter(
-      ({ path, allowlists }) => path !== null || allowlists.some(({ looksAtObjects }) => looksAtObjects),
-    );
     this.hasRequired = this.rules.some(({ rule }) => rule.required.length > 0);
     const before = Math.max(this.everywhere.length > 0 ? BLOCK_STARTS : 0, ...this.rules.map((rule) => rule.before));
     this.before = before + compiled.automaton.longest + Math.max(LINE_CONTEXT, STRUCTURE_BEFORE) + 1;
@@ -58,11 +72,35 @@ export class DetectionPlan {
     this.scanner = new KeywordScanner(compiled.automaton, bufferBytes(this.before + this.after));
   }
 
-  /** Returns the probes of an automaton state. */
-  probesAt(state: number): readonly Probe[] {
-    return (this.#atState[state] ??= [...outputsOf(this.#compiled.automaton, state)].flatMap((word) =>
-      this.#probesOf(word),
-    ));
+  /** Returns the probes of an automaton state for a hit that ends at an address. */
+  probesAt(state: number, end: number): ProbeGroup {
+    const group = (this.#atState[state] ??= this.#groupOf(state));
+    if (group.hits < HITS_MANY && ++group.hits === HITS_MANY) group.ahead = this.#aheadOf(group.probes, end);
+    return group;
+  }
+
+  /** Returns the bits of the filtered probes of a group that may match at an address, or `UNDECIDED`. */
+  outlook(group: ProbeGroup, end: number, textEnd: number): number {
+    if (group.ahead === null) return UNDECIDED;
+    const outlook = group.ahead.outlook(this.scanner.bytes, end, textEnd);
+    if (outlook !== UNDECIDED) group.undecided = Math.max(0, group.undecided - 1);
+    else if ((group.undecided += DECIDED_MIN) > HITS_MANY) group.ahead = null;
+    return outlook;
+  }
+
+  #groupOf(state: number): ProbeGroup {
+    const words = [...outputsOf(this.#compiled.automaton, state)];
+    return { probes: words.flatMap((word) => this.#probesOf(word)), hits: 0, ahead: null, undecided: 0 };
+  }
+
+  #aheadOf(probes: readonly Probe[], end: number): LookAhead | null {
+    const patterns = probes
+      .filter(({ filtered }) => filtered)
+      .map(({ rule, length }) => {
+        const keyword = this.scanner.bytes.toString('latin1', end - length, end);
+        return { node: rule.anchor().filter, literal: lowerCaseAscii(keyword) };
+      });
+    return lookAhead(patterns);
   }
 
   /** Filters belong to a keyword, even where it ends a longer one. */

@@ -1,7 +1,7 @@
-import type { Finding } from '../result.ts';
+import type { DetectedFinding } from '../result.ts';
 
 /** A finding without the location of its object. */
-export type Detection = Omit<Finding, 'path' | 'commit' | 'fingerprint'>;
+export type Detection = Omit<DetectedFinding, 'path' | 'commit' | 'fingerprint' | 'verification'>;
 
 /** One chunk of one object. `bytes[0..prefix_length)` repeats the last bytes of the previous chunk. */
 export interface Chunk {

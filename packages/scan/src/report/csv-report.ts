@@ -1,5 +1,4 @@
-import type { Finding } from '../result.ts';
-import type { ScanReport, TextSink } from './report.ts';
+import type { ReportedFinding, ScanReport, TextSink } from './report.ts';
 
 const COLUMNS = [
   'rule',
@@ -14,6 +13,11 @@ const COLUMNS = [
   'commit',
   'author',
   'date',
+  'verdict',
+  'verdict reason',
+  'identity',
+  'permissions',
+  'secret_id',
 ] as const;
 
 /** One row for each finding (RFC 4180), for spreadsheets. What was not scanned is in no row. */
@@ -25,8 +29,9 @@ export class CsvReport implements ScanReport {
     this.#sink = sink;
   }
 
-  finding(finding: Finding): void {
+  finding(finding: ReportedFinding): void {
     const { rule_id, confidence, path, line, column, secret, key_path, description, fingerprint, commit } = finding;
+    const { verification } = finding;
     this.#header();
     this.#row([
       rule_id,
@@ -41,6 +46,11 @@ export class CsvReport implements ScanReport {
       commit?.id ?? '',
       commit === undefined ? '' : `${commit.author} <${commit.email}>`,
       commit?.date ?? '',
+      verification?.verdict ?? '',
+      verification?.reason ?? '',
+      verification?.identity ?? '',
+      verification?.permissions.join(' ') ?? '',
+      finding.secret_id ?? '',
     ]);
   }
 

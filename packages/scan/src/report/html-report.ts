@@ -1,9 +1,11 @@
-import { CONFIDENCES, type Confidence } from '@heddle/base/vocabulary/confidence';
-import type { ContextLine, Finding, Problem } from '../result.ts';
+import type { ContextLine, Problem } from '../result.ts';
 import { byteCount, counted, elapsed } from './figures.ts';
 import { xmlText } from './junit-report.ts';
-import type { ReportSummary, ScanReport, TextSink } from './report.ts';
+import type { ReportedFinding, ReportSummary, ScanReport, TextSink } from './report.ts';
+import { secretsInPlaces } from './secret-count.ts';
+import { type SecretGroup, SecretGroups } from './secret-groups.ts';
 import { Spool } from './spool.ts';
+import { verificationText } from './verification-words.ts';
 import { visible } from './visible.ts';
 
 const STYLE = `
@@ -17,27 +19,34 @@ p { margin: .25rem 0 } code, pre { font: 13px/1.45 ui-monospace, monospace; over
 pre { overflow-x: auto; margin: .5rem 0 } pre b { color: var(--quiet); font-weight: normal }
 mark { background: var(--mark); color: inherit } .quiet { color: var(--quiet) } .bad { color: var(--bad) }`;
 
-const HEADINGS: Readonly<Record<Confidence, string>> = {
+/** Parts of the page in their order: verdicts, where there are any, count more than the confidence. */
+const PARTS = ['active', 'high', 'medium', 'low', 'inactive'] as const;
+type Part = (typeof PARTS)[number];
+
+const HEADINGS: Readonly<Record<Part, string>> = {
+  active: 'Active: revoke these now',
   high: 'Revoke these first',
   medium: 'Look at these next',
   low: 'Less certain',
+  inactive: 'Inactive: remove these from the text',
 };
 
-/** One page without scripts or other files: findings by confidence, the surest first, then what was not scanned. */
+/**
+ * One page without scripts or other files: active secrets, the others by confidence, the surest first, then what was not
+ * scanned.
+ */
 export class HtmlReport implements ScanReport {
   readonly #sink: TextSink;
-  readonly #findings = new Map<Confidence, { spool: Spool; count: number }>();
+  readonly #groups = new SecretGroups();
+  readonly #sections = new Map<Part, { spool: Spool; count: number }>();
   readonly #problems = new Spool();
 
   constructor(sink: TextSink) {
     this.#sink = sink;
   }
 
-  finding(finding: Finding): void {
-    const part = this.#findings.get(finding.confidence) ?? { spool: new Spool(), count: 0 };
-    this.#findings.set(finding.confidence, part);
-    part.count += 1;
-    part.spool.write(articleOf(finding));
+  finding(finding: ReportedFinding): void {
+    this.#groups.add(finding);
   }
 
   problem({ path, message, extent }: Problem): void {
@@ -45,6 +54,7 @@ export class HtmlReport implements ScanReport {
   }
 
   end(summary: ReportSummary): void {
+    this.#groups.drain((group) => this.#add(group));
     const {
       reported,
       metrics,
@@ -54,7 +64,7 @@ export class HtmlReport implements ScanReport {
       outcome,
       reason = 'it was stopped',
     } = summary;
-    const verdict = reported === 0 ? 'No secrets were found' : `${counted(reported, 'secret')} found`;
+    const verdict = reported === 0 ? 'No secrets were found' : `${secretsInPlaces(summary)} found`;
     this.#sink.write(
       '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n' +
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">\n' +
@@ -65,26 +75,43 @@ export class HtmlReport implements ScanReport {
         `${ignored > 0 ? `; ignored by fingerprint: ${counted(ignored, 'finding')}` : ''}</p>\n`,
     );
     if (outcome === 'aborted') this.#sink.write(`<p class="bad">The scan was aborted: ${htmlText(reason)}</p>\n`);
-    for (const confidence of CONFIDENCES.toReversed()) this.#section(confidence);
+    for (const part of PARTS) this.#section(part);
     if (this.#problems.isEmpty) return;
     this.#sink.write('<h2>Not scanned completely</h2>\n<ul>\n');
     this.#problems.drainTo(this.#sink);
     this.#sink.write('</ul>\n');
   }
 
-  #section(confidence: Confidence): void {
-    const part = this.#findings.get(confidence);
+  #add(group: SecretGroup): void {
+    const name = partOf(group.lead);
+    const part = this.#sections.get(name) ?? { spool: new Spool(), count: 0 };
+    this.#sections.set(name, part);
+    part.count += 1;
+    part.spool.write(articleOf(group));
+  }
+
+  #section(name: Part): void {
+    const part = this.#sections.get(name);
     if (part === undefined) return;
-    const note = `<span class="quiet">${counted(part.count, 'finding')} of ${confidence} confidence</span>`;
-    this.#sink.write(`<h2>${HEADINGS[confidence]} ${note}</h2>\n`);
+    const what = name === 'active' || name === 'inactive' ? '' : ` of ${name} confidence`;
+    const note = `<span class="quiet">${counted(part.count, 'secret')}${what}</span>`;
+    this.#sink.write(`<h2>${HEADINGS[name]} ${note}</h2>\n`);
     part.spool.drainTo(this.#sink);
   }
 }
 
-function articleOf(finding: Finding): string {
+function partOf({ verification, confidence }: ReportedFinding): Part {
+  return verification === undefined || verification.verdict === 'unknown' ? confidence : verification.verdict;
+}
+
+function articleOf({ lead: finding, count, others }: SecretGroup): string {
   const { rule_id, description, path, line, column, secret, confidence_reason, key_path, commit, fingerprint } =
     finding;
   const key = key_path === undefined ? '' : `<p>Key: <code>${htmlText(key_path)}</code></p>\n`;
+  const verified =
+    finding.verification === undefined
+      ? ''
+      : `<p>${htmlText(capitalised(verificationText(finding.verification)))}; asked ${finding.verification.checked_at}</p>\n`;
   const origin =
     commit === undefined
       ? ''
@@ -92,10 +119,26 @@ function articleOf(finding: Finding): string {
         `${htmlText(`${commit.author} <${commit.email}>`)}: ${htmlText(commit.subject)}</p>\n`;
   return (
     `<article>\n<h3><code>${htmlText(`${path}:${line}:${column}`)}</code></h3>\n<p>${htmlText(description)}</p>\n` +
-    `${contextOf(finding.context ?? [])}${key}${origin}` +
+    `${contextOf(finding.context ?? [])}${verified}${key}${origin}${placesOf(others, count)}` +
     `<p class="quiet">${htmlText(rule_id)}; ${secret === '' ? '' : `secret <code>${htmlText(secret)}</code>; `}` +
     `${htmlText(confidence_reason)}; fingerprint <code>${htmlText(fingerprint)}</code></p>\n</article>\n`
   );
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function placesOf(others: SecretGroup['others'], count: number): string {
+  if (count === 1) return '';
+  const items = others.map(({ path, line, column, fingerprint, commit }) => {
+    const origin = commit === null ? '' : ` in commit <code>${htmlText(commit.slice(0, 12))}</code>`;
+    const place = `<code>${htmlText(`${path}:${line}:${column}`)}</code>${origin}`;
+    return `<li>${place} <span class="quiet">${htmlText(fingerprint)}</span></li>\n`;
+  });
+  const rest = count - 1 - others.length;
+  if (rest > 0) items.push(`<li>and ${counted(rest, 'more place', 'more places')}</li>\n`);
+  return `<p>In ${counted(count, 'place')}, also at:</p>\n<ul>\n${items.join('')}</ul>\n`;
 }
 
 function contextOf(lines: readonly ContextLine[]): string {

@@ -1,5 +1,5 @@
-import type { Finding, Problem } from '../result.ts';
-import type { ReportSummary, ScanReport, TextSink } from './report.ts';
+import type { Problem } from '../result.ts';
+import type { ReportedFinding, ReportSummary, ScanReport, TextSink } from './report.ts';
 
 /** One JSON object per line with a `type`: `finding`, `problem`, and a final `summary`. */
 export class JsonLinesReport implements ScanReport {
@@ -9,7 +9,7 @@ export class JsonLinesReport implements ScanReport {
     this.#sink = sink;
   }
 
-  finding(finding: Finding): void {
+  finding(finding: ReportedFinding): void {
     this.#line({ type: 'finding', ...finding });
   }
 

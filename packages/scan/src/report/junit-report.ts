@@ -1,6 +1,7 @@
-import type { Finding, Problem } from '../result.ts';
+import type { Problem } from '../result.ts';
 import { PROBLEM_WORDS } from './problem-words.ts';
-import type { ReportSummary, ScanReport, TextSink } from './report.ts';
+import { verificationText } from './verification-words.ts';
+import type { ReportedFinding, ReportSummary, ScanReport, TextSink } from './report.ts';
 import { Spool } from './spool.ts';
 
 /** Characters that XML 1.0 cannot contain, not even escaped. */
@@ -36,10 +37,10 @@ export class JunitReport implements ScanReport {
     this.#sink = sink;
   }
 
-  finding(finding: Finding): void {
+  finding(finding: ReportedFinding): void {
     this.#failures += 1;
     const { rule_id, description, path, line, column, match, fingerprint, commit, encodings } = finding;
-    const { confidence, confidence_reason, key_path } = finding;
+    const { confidence, confidence_reason, key_path, verification } = finding;
     const place = `${path}:${line}:${column}`;
     const lines = [
       `rule: ${rule_id}`,
@@ -47,7 +48,9 @@ export class JunitReport implements ScanReport {
       `match: ${match}`,
       ...(key_path === undefined ? [] : [`key: ${key_path}`]),
       `confidence: ${confidence}: ${confidence_reason}`,
+      ...(verification === undefined ? [] : [`verified: ${verificationText(verification)}`]),
       `fingerprint: ${fingerprint}`,
+      ...(finding.secret_id === null ? [] : [`secret id: ${finding.secret_id}`]),
       ...(encodings.length === 0 ? [] : [`encoded as: ${encodings.join(', then ')}`]),
       ...(commit === undefined ? [] : [`commit: ${commit.id} ${commit.date} ${commit.author} <${commit.email}>`]),
     ];

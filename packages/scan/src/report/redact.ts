@@ -5,8 +5,9 @@ const SHOWN_MAX = 4;
 const SHOWN_SHARE = 5;
 const MASK = '***';
 
-/** Long runs of letters with digits: text beside a secret is often a secret too. */
-const RUN = /[\w+/=~.-]{16,}/g;
+/** Text beside a secret is often a secret too: runs of so many letters, with digits. */
+const RUN = /[\w+/=~.-]+/g;
+const TOKEN_LENGTH_MIN = 16;
 /** A word that may end in a version or a number, or a short number. */
 const WORD = /^(?:[A-Za-z]*\d{0,3}|\d{1,8})$/;
 
@@ -50,7 +51,7 @@ function redactWithin(text: string, secret: string, shown: string): string {
 }
 
 function isToken(run: string): boolean {
-  return /\d/.test(run) && /[A-Za-z]/.test(run);
+  return run.length >= TOKEN_LENGTH_MIN && /\d/.test(run) && /[A-Za-z]/.test(run);
 }
 
 /** Finds what looks like a secret in code: paths and names of ordinary words do not. */

@@ -13,12 +13,31 @@ export interface BaselineCounts {
   gone: number;
 }
 
+/** Verdicts on findings that no list and no baseline exempts. */
+export interface VerdictCounts {
+  active: number;
+  inactive: number;
+  unknown: number;
+  /** Those that --only-active leaves out of the report. */
+  not_shown: number;
+}
+
+/** A finding as a report shows it: redacted by the caller, with the identity of its secret. */
+export interface ReportedFinding extends Finding {
+  /** 32 hexadecimal digits, the same for all places of one secret; null if only the path matched. */
+  secret_id: string | null;
+}
+
 /** The summary of a run for reports, including what reports suppress. */
 export interface ReportSummary extends ScanSummary {
   /** Findings that the report shows. */
   reported: number;
+  /** Secrets among them, each counted once, up to 100,000. */
+  secrets: number;
   /** Findings that a list of fingerprints exempts. */
   ignored: number;
+  /** Present only if something was verified. */
+  verdicts?: VerdictCounts;
   /** Present only with a baseline. */
   baseline?: BaselineCounts;
 }
@@ -28,12 +47,12 @@ export interface ReportSummary extends ScanSummary {
  * memory, however many findings there are. The caller redacts findings.
  */
 export interface ScanReport {
-  finding(finding: Finding): void;
+  finding(finding: ReportedFinding): void;
   problem(problem: Problem): void;
   end(summary: ReportSummary): void;
 }
 
-export const REPORT_FORMATS = ['text', 'jsonl', 'sarif', 'junit', 'html', 'csv'] as const;
+export const REPORT_FORMATS = ['text', 'jsonl', 'sarif', 'junit', 'html', 'csv', 'template'] as const;
 
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
 

@@ -1,7 +1,7 @@
 import type { Confidence } from '@heddle/base/vocabulary/confidence';
 import type { Finding, Problem, ProblemCode } from '../result.ts';
 import { PROBLEM_WORDS } from './problem-words.ts';
-import type { ReportSummary, ScanReport, TextSink } from './report.ts';
+import type { ReportedFinding, ReportSummary, ScanReport, TextSink } from './report.ts';
 import { FileColumns } from './sarif-columns.ts';
 import { artifactUri } from './sarif-uri.ts';
 import { Spool } from './spool.ts';
@@ -22,12 +22,21 @@ const INFORMATION_URI = 'https://www.npmjs.com/package/heddle';
 const RULE_TAGS_MAX = 20;
 const TEXT_LENGTH_MAX = 1024;
 
+/** Secrets whose first place is kept. */
+const FIRST_PLACES_MAX = 10_000;
+
 /** How much attention a finding deserves: viewers sort by the rank, from 0 to 100. */
 const LEVELS: Readonly<Record<Confidence, { level: 'error' | 'warning' | 'note'; rank: number }>> = {
   high: { level: 'error', rank: 90 },
   medium: { level: 'warning', rank: 60 },
   low: { level: 'note', rank: 20 },
 };
+
+/** A verdict says more than the confidence. */
+function importanceOf({ confidence, verification }: Finding): (typeof LEVELS)[Confidence] {
+  if (verification?.verdict === 'active') return { level: 'error', rank: 100 };
+  return verification?.verdict === 'inactive' ? { level: 'note', rank: 10 } : LEVELS[confidence];
+}
 
 const HELP =
   'Anyone who can read this text can use the secret. Revoke it where it was issued, issue a new one, and keep it in a ' +
@@ -44,6 +53,8 @@ export class SarifReport implements ScanReport {
   /** Rules with findings, in the order of their first finding; bounded by the number of rules. */
   readonly #rules = new Map<string, { index: number; rule: object }>();
   readonly #codes = new Set<ProblemCode>();
+  /** By secret. */
+  readonly #firstPlaces = new Map<string, { path: string; line: number }>();
   #begun = false;
 
   constructor({ sink, version, workingDirectory }: SarifOptions) {
@@ -52,15 +63,14 @@ export class SarifReport implements ScanReport {
     this.#workingDirectory = workingDirectory;
   }
 
-  finding(finding: Finding): void {
+  finding(finding: ReportedFinding): void {
     const { rule_id, match, secret, fingerprint, encodings, entropy, tags, commit } = finding;
-    const { confidence, confidence_reason, key_path, key_name } = finding;
+    const { confidence, confidence_reason, key_path, key_name, verification } = finding;
     const sentence = sentenceOf(finding);
     const result = {
       ruleId: rule_id,
       ruleIndex: this.#ruleIndex(finding),
-      level: LEVELS[confidence].level,
-      rank: LEVELS[confidence].rank,
+      ...importanceOf(finding),
       message: { text: secret === '' ? sentence : `${sentence.replace(/\.$/, '')}: ${secret}` },
       locations: [
         {
@@ -71,6 +81,7 @@ export class SarifReport implements ScanReport {
           },
         },
       ],
+      ...this.#firstPlace(finding),
       partialFingerprints: { 'heddleFingerprint/v1': fingerprint },
       properties: {
         match,
@@ -78,9 +89,11 @@ export class SarifReport implements ScanReport {
         tags,
         confidence,
         confidence_reason,
+        ...(verification === undefined ? {} : { verification }),
         ...(key_path === undefined ? {} : { key_path }),
         ...(key_name === undefined ? {} : { key_name }),
         path: finding.path,
+        ...(finding.secret_id === null ? {} : { secret_id: finding.secret_id }),
         byte_column: finding.column,
         byte_end_column: finding.end_column,
         ...(encodings.length === 0 ? {} : { encodings }),
@@ -137,6 +150,18 @@ export class SarifReport implements ScanReport {
 
   #artifact(path: string): object {
     return { uri: artifactUri(path, this.#workingDirectory) };
+  }
+
+  /** Each place is a result, since each must be changed; one after the first of its secret leads to that. */
+  #firstPlace({ secret_id, path, line }: ReportedFinding): { relatedLocations?: object[] } {
+    if (secret_id === null) return {};
+    const first = this.#firstPlaces.get(secret_id);
+    if (first === undefined) {
+      if (this.#firstPlaces.size < FIRST_PLACES_MAX) this.#firstPlaces.set(secret_id, { path, line });
+      return {};
+    }
+    const physicalLocation = { artifactLocation: this.#artifact(first.path), region: { startLine: first.line } };
+    return { relatedLocations: [{ id: 0, message: { text: 'The same secret' }, physicalLocation }] };
   }
 
   /** Omits columns that are unknown in SARIF's unit: the region is then the whole lines. */

@@ -1,7 +1,11 @@
-import type { Commit, ContextLine, Finding, Problem } from '../result.ts';
+import type { Verification } from '@heddle/base/vocabulary/verdict';
+import type { Commit, ContextLine, Problem } from '../result.ts';
 import { byteCount, counted, elapsed, rate } from './figures.ts';
 import { problemLines, ProblemTally } from './problem-tally.ts';
-import type { Paint, ReportSummary, ScanReport, TextSink } from './report.ts';
+import type { Paint, ReportedFinding, ReportSummary, ScanReport, TextSink } from './report.ts';
+import { secretsInPlaces } from './secret-count.ts';
+import { type SecretGroup, SecretGroups, type SecretPlace } from './secret-groups.ts';
+import { verdictCountsText, verificationText } from './verification-words.ts';
 import { shortened, visible } from './visible.ts';
 
 const MATCH_CHARACTERS = 160;
@@ -11,13 +15,14 @@ const NEXT =
   'revoke and reissue real secrets. To accept a finding, write heddle:allow in a comment on its line, or add its ' +
   'fingerprint to .heddleignore; --write-baseline FILE accepts all of them.';
 
-/** A human-readable report: findings by file, one block each, and a summary with next steps. */
+/** A human-readable report: a block for each secret, by the file of its first place, and a summary with next steps. */
 export class TextReport implements ScanReport {
   readonly #sink: TextSink;
   readonly #paint: Paint;
   readonly #withSummary: boolean;
   readonly #withContext: boolean;
   readonly #problems = new ProblemTally();
+  readonly #groups = new SecretGroups();
   #path: string | null = null;
 
   /**
@@ -32,15 +37,8 @@ export class TextReport implements ScanReport {
     this.#withContext = withContext;
   }
 
-  finding(finding: Finding): void {
-    const lines: string[] = [];
-    if (finding.path !== this.#path) {
-      if (this.#path !== null) lines.push('');
-      this.#path = finding.path;
-      lines.push(this.#paint('bold', visible(finding.path)));
-    }
-    lines.push(...this.#block(finding));
-    this.#sink.write(`${lines.join('\n')}\n`);
+  finding({ context, ...finding }: ReportedFinding): void {
+    this.#groups.add(this.#withContext && context !== undefined ? { ...finding, context } : finding);
   }
 
   problem(problem: Problem): void {
@@ -48,16 +46,29 @@ export class TextReport implements ScanReport {
   }
 
   end(summary: ReportSummary): void {
+    this.#groups.drain((group) => this.#write(group));
     if (!this.#withSummary) return;
     const lines = [...(this.#path === null ? [] : ['']), ...summaryLines(summary, this.#problems, this.#paint)];
     if (summary.reported > 0) lines.push(`${this.#paint('bold', 'next:')} ${NEXT}`);
     this.#sink.write(`${lines.join('\n')}\n`);
   }
 
-  #block(finding: Finding): string[] {
+  #write(group: SecretGroup): void {
+    const { path } = group.lead;
+    const lines: string[] = [];
+    if (path !== this.#path) {
+      if (this.#path !== null) lines.push('');
+      this.#path = path;
+      lines.push(this.#paint('bold', visible(path)));
+    }
+    lines.push(...this.#block(group));
+    this.#sink.write(`${lines.join('\n')}\n`);
+  }
+
+  #block({ lead: finding, count, others }: SecretGroup): string[] {
     const { rule_id, description, path, line, column, match, secret, entropy, fingerprint, encodings, commit } =
       finding;
-    const { confidence, confidence_reason, key_path, key_name, context = [] } = finding;
+    const { confidence, confidence_reason, key_path, key_name, context = [], verification } = finding;
     const fields: [string, string][] = [['at', this.#paint('cyan', `${visible(path)}:${line}:${column}`)]];
     if (secret !== '') {
       const shown = visible(shortened(secret, MATCH_CHARACTERS));
@@ -67,14 +78,32 @@ export class TextReport implements ScanReport {
     const key = [key_path, key_name === undefined ? undefined : `(${key_name})`].filter((part) => part !== undefined);
     if (key.length > 0) fields.push(['key', visible(key.join(' '))]);
     fields.push(['confidence', `${confidence}: ${visible(confidence_reason)}`]);
+    if (verification !== undefined) fields.push(['verified', this.#verified(verification)]);
     if (encodings.length > 0) fields.push(['encoded', encodings.join(', then ')]);
     if (commit !== undefined) fields.push(['commit', commitLine(commit)]);
-    fields.push(['fingerprint', fingerprint]);
+    fields.push(['fingerprint', fingerprint], ...this.#furtherPlaces(others, count));
+    const places = count === 1 ? '' : ` ${this.#paint('bold', `(${counted(count, 'place')})`)}`;
     return [
-      `  ${this.#paint('red', visible(rule_id))}  ${visible(description)}`,
+      `  ${this.#paint('red', visible(rule_id))}  ${visible(description)}${places}`,
       ...fields.map(([name, value]) => `    ${this.#paint('gray', name.padEnd(11))} ${value}`),
       ...(this.#withContext ? this.#contextLines(context) : []),
     ];
+  }
+
+  #verified(verification: Verification): string {
+    const text = visible(verificationText(verification));
+    return verification.verdict === 'active' ? this.#paint('red', text) : text;
+  }
+
+  #furtherPlaces(others: readonly SecretPlace[], count: number): [string, string][] {
+    const lines = others.map(({ path, line, column, fingerprint, commit }) => {
+      const place = this.#paint('cyan', `${visible(path)}:${line}:${column}`);
+      const origin = commit === null ? '' : ` in ${commit.slice(0, 12)}`;
+      return `${place}${origin} ${this.#paint('gray', fingerprint)}`;
+    });
+    const rest = count - 1 - others.length;
+    if (rest > 0) lines.push(`and ${counted(rest, 'more place', 'more places')}`);
+    return lines.map((line) => ['also at', line]);
   }
 
   /** Writes `12 │ text`, with `>` before the lines of the match. */
@@ -99,18 +128,20 @@ function commitLine({ id, date, author, email, subject }: Commit): string {
 
 /** Formats the end of a scan: what was found, scanned and left out, and what to do. */
 export function summaryLines(summary: ReportSummary, problems: ProblemTally, paint: Paint): string[] {
-  const { reported, ignored, below_confidence, baseline, metrics, duration_ms, outcome } = summary;
+  const { reported, secrets: distinct, ignored, below_confidence, baseline, metrics, duration_ms, outcome } = summary;
+  const { verdicts } = summary;
   const secrets = baseline === undefined ? 'secret' : 'new secret';
   const whole = outcome === 'complete';
   const verdict =
     reported > 0
-      ? paint('red', `✖ ${counted(reported, secrets)}`)
+      ? paint('red', `✖ ${secretsInPlaces(summary, secrets)}`)
       : paint(whole ? 'green' : 'yellow', `${whole ? '✔' : '!'} no ${secrets}s`);
   const { objects_completed, bytes_scanned } = metrics;
   // For little data, the rate only measures the startup.
   const speed = bytes_scanned < RATE_BYTES_MIN ? '' : ` (${rate(bytes_scanned, duration_ms)})`;
   const scanned = `${counted(objects_completed, 'object')}, ${byteCount(bytes_scanned)} in ${elapsed(duration_ms)}${speed}`;
-  const lines = [`${verdict} in ${scanned}`];
+  const lines = [`${verdict} ${distinct === reported ? 'in' : 'of'} ${scanned}`];
+  if (verdicts !== undefined) lines.push(`  verified: ${verdictCountsText(verdicts)}`);
   if (baseline !== undefined) {
     const gone =
       baseline.gone === 0

@@ -1,5 +1,6 @@
 import type { CompiledRules } from '../detect/compile-rules.ts';
 import type { DetectorOptions } from '../detect/detector.ts';
+import type { ExplainTarget, LineExplanation } from '../detect/explain/line-explanation.ts';
 import type { LiveCounts } from '../graph/live.ts';
 import type { ArchiveOptions, SourceSpec } from '../options.ts';
 import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
@@ -21,6 +22,8 @@ export interface WorkerInit {
   budget: SharedArrayBuffer;
   /** Memory of the flags below. */
   control: SharedArrayBuffer;
+  /** Set to scan nothing but the object of one line, and to explain that line. */
+  explain?: ExplainTarget;
   /** This worker's slot, from 0; its account in the budget is one more. */
   slot: number;
 }
@@ -84,5 +87,7 @@ export type FromWorker =
   | { type: 'handed_back'; index: readonly number[]; busy_with: number | null }
   /** An archive was not read completely, under the policy `fail-run`. */
   | { type: 'fail_run'; problem: Problem }
+  /** The line to explain was scanned. */
+  | { type: 'explained'; explanation: LineExplanation }
   | { type: 'defect'; message: string }
   | { type: 'closed'; metrics: TaskMetrics; live: LiveCounts };

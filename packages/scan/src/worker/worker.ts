@@ -4,15 +4,25 @@ import { systemClock } from '@heddle/base/clock';
 import { detectArchive, detectUnsupported } from '../archive/detect.ts';
 import { stubSearchOf } from '../archive/embedded.ts';
 import { createDetector } from '../detect/detector.ts';
+import type { LineExplanation } from '../detect/explain/line-explanation.ts';
 import { openOpener } from '../source/open-opener.ts';
-import type { WorkerInit } from './protocol.ts';
+import type { FromWorker, WorkerInit } from './protocol.ts';
 import { serveWorker } from './serve.ts';
 
 if (parentPort === null) throw new Error('scan: this file is the entry of a worker thread');
 
-await serveWorker(parentPort, workerData as WorkerInit, {
+const port = parentPort;
+const init = workerData as WorkerInit;
+const post = (message: FromWorker): void => port.postMessage(message);
+
+await serveWorker(port, init, {
   openOpener,
-  createDetector,
+  createDetector: async (rules, options, limits) => {
+    if (init.explain === undefined) return createDetector(rules, options, limits);
+    const { LineTracer } = await import('../detect/explain/line-tracer.ts');
+    const done = (explanation: LineExplanation): void => post({ type: 'explained', explanation });
+    return createDetector(rules, options, limits, { tracer: new LineTracer(init.explain, options.confidence, done) });
+  },
   formats: {
     detect: detectArchive,
     detectUnsupported,

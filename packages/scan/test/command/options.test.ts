@@ -5,6 +5,7 @@ import { optionRows, readPage } from '@heddle/test-support/docs/pages';
 import { Command } from 'commander';
 import { addScanOptions, requestOf, SCAN_OPTION_GROUPS } from '../../src/command/options.ts';
 import { SCAN_DEFAULTS } from '../../src/options.ts';
+import { proxiesOf } from '../../src/verify/options.ts';
 
 test('the page lists every option as it is declared', () => {
   const { text } = readPage('docs/cli.md');
@@ -24,6 +25,17 @@ test('reports are given with their file; files may have any character', () => {
   assert.deepEqual(reports.parse('junit=b=c.xml')?.value, [{ format: 'junit', path: 'b=c.xml' }]);
   for (const text of ['sarif', '=a', 'sarif=', 'xml=a']) assert.equal(reports.parse(text), null, text);
   assert.match(reports.allowed, /^FORMAT=FILE/);
+});
+
+test('the proxy of the environment is a proxy of HTTP, or none', () => {
+  const none = { proxy: null, noProxy: '' };
+  assert.deepEqual(proxiesOf({}), none);
+  assert.deepEqual(proxiesOf({ HTTPS_PROXY: 'proxy:3128', NO_PROXY: 'a' }), {
+    proxy: 'http://proxy:3128',
+    noProxy: 'a',
+  });
+  assert.deepEqual(proxiesOf({ HTTPS_PROXY: 'http://a', https_proxy: 'http://b' }), { ...none, proxy: 'http://b' });
+  assert.equal(proxiesOf({ HTTPS_PROXY: 'socks5://proxy:1080' }), null);
 });
 
 test('an endpoint is an http or https address', () => {

@@ -76,6 +76,19 @@ test('ignored fields are reported', () => {
   assert.match(told.join(), /warning: .*colour/);
 });
 
+test('a rule file in a directory does not say how secrets are verified; one that is named does', () => {
+  const verify = `${OWN}[rules.verify]\nurl = "https://api.example.com/{{secret}}"\nactive = [200]\ninactive = [404]\n`;
+  const path = write('.gitleaks.toml', verify);
+  const notices: string[] = [];
+  const [found] = ruleSetOf(NONE, [directory], (text) => notices.push(text)).rules;
+  assert.equal(found!.verify, undefined);
+  assert.match(notices.join('\n'), /\.gitleaks\.toml: its descriptions of verifications are ignored/);
+  const [named] = ruleSetOf({ ...NONE, ruleFiles: [path] }, [], () => undefined).rules;
+  assert.ok(typeof named!.verify === 'object');
+  const broken = write('broken.toml', `${verify}companions = [{ name = "a", regex = '''(?=x)''' }]\n`);
+  assert.match(testRules(broken).faults.join(), /rule own: verify: companions: a: character \d+: lookahead/);
+});
+
 test('rules are selected by name, and a wrong name gets a suggestion', () => {
   assert.deepEqual(idsOf({ enable: ['github-personal-access-token'] }), ['github-personal-access-token']);
   assert.equal(idsOf({ disable: ['github-personal-access-token'] }).includes('github-personal-access-token'), false);

@@ -42,6 +42,28 @@ test('a detection states what was found, where, and how', () => {
   ]);
 });
 
+test('a keyword that is everywhere is found wherever a match follows it', () => {
+  const rules = `${TOKEN}
+[[rules]]
+id = "assigned"
+regex = '''(?i:tok)_?[a-z]{0,8} = "([^"]{4,20})"'''
+keywords = ["tok"]
+`;
+  const lines = Array.from({ length: 50_000 }, (_, at) => {
+    if (at % 1000 === 7) return `tok_${String(at).padStart(8, 'x')}`;
+    return at % 1000 === 11 ? `TOK_name = "value${at}"` : 'tok_en = call(); tok tok_no';
+  });
+  const found = briefly(scanObject(detectorOf(rules), lines.join('\n'), { chunkBytes: 50_000 }));
+  const numbers = Array.from({ length: 50 }, (_, at) => at * 1000);
+  assert.deepEqual(
+    found,
+    numbers.flatMap((at) => [
+      ['token', String(at + 7).padStart(8, 'x')],
+      ['assigned', `value${at + 11}`],
+    ]),
+  );
+});
+
 test('positions count lines and bytes across chunks; a match over several lines ends on its last one', () => {
   const rule = `[[rules]]\nid = "key"\nregex = '''(?s)BEGIN KEY.{4,}?END KEY'''\nkeywords = ["begin key"]\n`;
   const text = `é\n\n  BEGIN KEY\nabc\nEND KEY\n`;
@@ -192,7 +214,7 @@ test('a rule that takes too long on an object is stopped there and reported', ()
     compileRules({ rules: [{ name: 't', toml: TOKEN }] }),
     { confidence: 'medium', decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 100, contextLines: 0 },
     { buffers_max: 0, buffer_bytes: 0 },
-    slow,
+    { clock: slow },
   );
   const object = detector.begin('x')!;
   const bytes = Buffer.from('tok_abcd1234 '.repeat(20));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { CsvReport } from '../../src/report/csv-report.ts';
-import { finding, Written } from '../support/report/fixture.ts';
+import { finding, VERIFICATION, Written } from '../support/report/fixture.ts';
 
 function csv(fill: (report: CsvReport) => void): string {
   const written = new Written();
@@ -27,7 +27,9 @@ test('there is a header, also without findings, and a row for each finding', () 
   const [header, ...none] = rowsOf(csv(() => undefined));
   assert.deepEqual(none, []);
   const commit = { id: 'a1', author: 'Ada', email: 'ada@example.org', date: '2026-01-01T00:00:00Z', subject: 's' };
-  const rows = rowsOf(csv((report) => report.finding(finding({ secret: 'ghp_***', commit }))));
+  const rows = rowsOf(
+    csv((report) => report.finding(finding({ secret: 'ghp_***', commit, verification: VERIFICATION }))),
+  );
   assert.equal(rows.length, 2);
   assert.deepEqual(Object.fromEntries(header!.map((name, i) => [name, rows[1]![i]])), {
     rule: 'github-personal-access-token',
@@ -42,6 +44,11 @@ test('there is a header, also without findings, and a row for each finding', () 
     commit: 'a1',
     author: 'Ada <ada@example.org>',
     date: '2026-01-01T00:00:00Z',
+    secret_id: '',
+    verdict: 'active',
+    'verdict reason': 'GitHub accepted it at api.github.com (HTTP 200)',
+    identity: 'octocat',
+    permissions: 'repo gist',
   });
 });
 

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 
 import { loadRules } from '../../src/detect/rules/load-rules.ts';
 import type { Finding, Problem } from '../../src/result.ts';
-import type { ReportSummary } from '../../src/report/report.ts';
+import type { ReportedFinding, ReportSummary } from '../../src/report/report.ts';
 import { SarifReport } from '../../src/report/sarif-report.ts';
 import { artifactUri } from '../../src/report/sarif-uri.ts';
 import { finding, SECRET, summary, Written } from '../support/report/fixture.ts';
@@ -16,14 +16,14 @@ import { assertSarif, type Sarif } from '@heddle/test-support/scan/report/sarif-
 const directory = mkdtempSync(join(tmpdir(), 'heddle-sarif-'));
 after(() => rmSync(directory, { recursive: true }));
 
-function sarif(findings: Finding[], problems: Problem[] = [], end: Partial<ReportSummary> = {}): Sarif {
+function sarif(findings: ReportedFinding[], problems: Problem[] = [], end: Partial<ReportSummary> = {}): Sarif {
   const text = sarifText(findings, problems, end);
   const document: unknown = JSON.parse(text);
   assertSarif(document);
   return document;
 }
 
-function sarifText(findings: Finding[], problems: Problem[] = [], end: Partial<ReportSummary> = {}): string {
+function sarifText(findings: ReportedFinding[], problems: Problem[] = [], end: Partial<ReportSummary> = {}): string {
   const written = new Written();
   const report = new SarifReport({ sink: written, version: '1.2.3', workingDirectory: directory });
   for (const each of findings) report.finding(each);

@@ -110,11 +110,37 @@ test('the lines around a secret are written if they are wanted', () => {
   ];
   const drawn = (withContext: boolean): string => {
     const written = new Written();
-    new TextReport(written, { paint: (_style, text) => text, withSummary: false, withContext }).finding(
-      finding({ context }),
-    );
+    const report = new TextReport(written, { paint: plain, withSummary: false, withContext });
+    report.finding(finding({ context }));
+    report.end(summary({ reported: 1 }));
     return written.text;
   };
   assert.match(drawn(true), /\n {7}9 │ first\\e\[31m\n {4}> 10 │ TOKEN=ghp_\*\*\*;\n$/);
   assert.ok(!drawn(false).includes('│'));
+});
+
+test('a secret is one block with its places, under the file of the surest one', () => {
+  const { written, report: text } = report();
+  const [one, other] = ['1'.repeat(32), '2'.repeat(32)];
+  text.finding(finding({ path: 'a.env', confidence: 'medium', secret_id: one, fingerprint: 'f1' }));
+  text.finding(finding({ path: 'a.env', line: 5, secret_id: other }));
+  const commit = { id: 'c'.repeat(40), author: 'A', email: 'a@example.com', date: '2026-01-01', subject: 's' };
+  text.finding(finding({ path: 'b.env', line: 7, secret_id: one, fingerprint: 'f2' }));
+  text.finding(finding({ path: 'c.env', line: 9, secret_id: one, fingerprint: 'f3', commit }));
+  text.end(summary({ reported: 4, secrets: 2 }));
+  const lines = written.lines.map((line) => line.trim());
+  assert.deepEqual(
+    lines.filter((line) => /^(?:\w\.env$|at |also at |github)/.test(line)),
+    [
+      'a.env',
+      'github-personal-access-token  GitHub personal access token',
+      'at          a.env:5:7',
+      'b.env',
+      'github-personal-access-token  GitHub personal access token (3 places)',
+      'at          b.env:7:7',
+      'also at     a.env:3:7 f1',
+      'also at     c.env:9:7 in cccccccccccc f3',
+    ],
+  );
+  assert.match(written.text, /^✖ 2 secrets in 4 places of 2 objects, /m);
 });

@@ -1,6 +1,6 @@
 import type { ReportedFinding } from '../../domain/finding.ts';
 import { findFinding, findingRuns, listFindings } from '../../store/finding-reads.ts';
-import { coverRun, finishRun, markGone, mergeFindings, triageFindings } from '../../store/findings.ts';
+import { coverRun, finishRun, markGone, mergeFindings, triageFindings, verifyFindings } from '../../store/findings.ts';
 import { deleteOldChunks, findChunk, putChunk } from '../../store/scan-chunks.ts';
 import { countTasksBefore } from '../../store/tasks-before.ts';
 import { BOOK_ROWS, RunRepository, type BooksOptions } from '../run-repository.ts';
@@ -33,6 +33,7 @@ export function createFindings(options: FindingsOptions): Findings & ScanBooks {
     countTasksBefore: (id, kinds) => countTasksBefore(database, id, kinds),
     beginRun: (id, target) => runs.begin(id, target),
     merge: (id, findings) => merge(options, id, findings),
+    verify: (target, findings) => verifyFindings(database, target, findings),
     finishRun: async (id, complete) => {
       if (complete) await coverRun(database, id);
       return runs.finish(id, complete);

@@ -7,6 +7,7 @@ import type {
   TrackedFinding,
   TriageChange,
   TriageOutcome,
+  VerifiedFinding,
 } from '../../domain/finding.ts';
 import type { TaskId } from '@heddle/base/ids';
 import type { TaskState } from '@heddle/base/vocabulary/task-state';
@@ -36,6 +37,8 @@ export interface ScanBooks {
   beginRun(id: TaskId, target: string): Promise<{ open: boolean; run: ScanRun }>;
   /** Merges findings into a run; one call may hold a fingerprint several times. */
   merge(id: TaskId, findings: readonly ReportedFinding[]): Promise<void>;
+  /** Keeps what providers said of findings of a target, outside of a run; returns how many of them it has. */
+  verify(target: string, findings: readonly VerifiedFinding[]): Promise<number>;
   /** Ends a run. If `complete`, marks the findings that it has not seen as gone. */
   finishRun(id: TaskId, complete: boolean): Promise<ScanRun>;
 }

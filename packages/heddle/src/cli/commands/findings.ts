@@ -8,12 +8,15 @@ import {
   type ClientContext,
   type CommandIo,
 } from '../output/client-command.ts';
+import { verifyFindings, type FindingsVerifyOptions } from './findings-verify.ts';
 import { given, pageQuery, paged, type PageOptions } from '../output/list-options.ts';
 import type { Output, Style } from '@heddle/base/terminal/output';
 import { writeFields, writeTable } from '@heddle/base/terminal/table';
 import { writeTargets } from '../output/target-table.ts';
 import { printable } from '@heddle/base/terminal/text';
 import type { Finding, FindingDetail } from '../output/wire.ts';
+
+type Verdict = NonNullable<Finding['verification']>['verdict'];
 
 interface ListOptions {
   target?: string;
@@ -23,6 +26,8 @@ interface ListOptions {
   path?: string;
   secret?: string;
   confidence?: Finding['confidence'];
+  verdict?: Verdict;
+  onlyActive?: boolean;
   since?: string;
   after?: string;
   pageSize?: number;
@@ -60,6 +65,8 @@ function registerReads(findings: Command, io: CommandIo): void {
       )
       .option('--path <prefix>', 'Only in objects whose path has this prefix')
       .addOption(new Option('--confidence <level>', 'Only at least this certain').choices(['low', 'medium', 'high']))
+      .addOption(new Option('--verdict <verdict>', 'Only with this verdict').choices(['active', 'inactive', 'unknown']))
+      .addOption(new Option('--only-active', 'Same as --verdict active').conflicts('verdict'))
       .option('--secret <id>', 'Only of this secret, by the secret ID of a finding')
       .option('--since <moment>', 'Only first seen at or after this time: 2026-01-31, or 2026-01-31T08:00:00Z')
       .option('--after <id>', 'Continue after this finding', parseId)
@@ -80,6 +87,19 @@ function registerReads(findings: Command, io: CommandIo): void {
 }
 
 function registerChanges(findings: Command, io: CommandIo): void {
+  clientCommand<FindingsVerifyOptions>(
+    findings
+      .command('verify')
+      .description('Ask the providers again whether the secrets of findings are active')
+      .argument('[id...]', 'IDs of the findings (default: all open ones that are not gone)')
+      .option('--target <name>', 'Only of this target')
+      .option('--rule <id>', 'Only of this rule')
+      .option('--path <prefix>', 'Only in objects whose path has this prefix')
+      .option('--only-active', 'Show only findings whose secrets are active'),
+    io,
+    (context, options, ...values) =>
+      verifyFindings(context, options, values.flat(), (findings) => writeFindings(context.output, findings)),
+  );
   clientCommand<IgnoreOptions>(
     findings
       .command('ignore')
@@ -111,8 +131,9 @@ function registerChanges(findings: Command, io: CommandIo): void {
 
 async function listFindings({ client, output }: ClientContext, options: ListOptions): Promise<undefined> {
   const { target, rule, state, triage, path, secret, confidence, since, after, pageSize } = options;
+  const verdict = options.onlyActive === true ? 'active' : options.verdict;
   const listed = await client.findings.list(
-    given({ target, rule, state, triage, path, secret, confidence, since, after, page_size: pageSize }),
+    given({ target, rule, state, triage, path, secret, confidence, verdict, since, after, page_size: pageSize }),
   );
   output.result(listed, () => writeFindings(output, listed));
   return undefined;
@@ -131,6 +152,7 @@ function writeFindings(output: Output, findings: readonly Finding[]): void {
       { header: 'TRIAGE', value: ({ triage }) => TRIAGE_WORDS[triage.state] },
       { header: 'TARGET', value: ({ target }) => target, flexible: true },
       { header: 'CONFIDENCE', value: ({ confidence }) => confidence },
+      ...(findings.every(({ verification }) => verification === null) ? [] : [VERDICT_COLUMN]),
       { header: 'RULE', value: ({ rule_id }) => rule_id, flexible: true },
       { header: 'PLACE', value: placeOf, flexible: true },
       { header: 'SECRET', value: ({ redacted }) => redacted },
@@ -145,6 +167,28 @@ function keyOf({ key_path, key_name }: Finding): string {
 
 function confidenceOf({ confidence, confidence_reason }: Finding): string {
   return confidence_reason === null ? confidence : `${confidence}: ${confidence_reason}`;
+}
+
+/** Only where something was verified. */
+const VERDICT_COLUMN = {
+  header: 'VERDICT',
+  value: ({ verification }: Finding): string => verification?.verdict ?? '',
+  style: verdictStyle,
+};
+
+function verdictStyle({ verification }: Finding): Style {
+  if (verification?.verdict === 'active') return 'red';
+  return verification?.verdict === 'inactive' ? 'green' : 'gray';
+}
+
+function verificationLines({ verification }: Finding): [string, string | null][] {
+  if (verification === null) return [];
+  const { verdict, reason, checked_at, identity, permissions } = verification;
+  return [
+    ['verified', printable(`${verdict}: ${reason}, ${checked_at}`)],
+    ['identity', identity === null ? null : printable(identity)],
+    ['permits', permissions.length === 0 ? null : printable(permissions.join(', '))],
+  ];
 }
 
 function placeOf({ path, line }: Pick<Finding, 'path' | 'line'>): string {
@@ -164,6 +208,7 @@ function printFinding(output: Output, finding: FindingDetail): undefined {
       ['secret', printable(finding.redacted)],
       ['key', finding.key_path === null && finding.key_name === null ? null : printable(keyOf(finding))],
       ['confidence', printable(confidenceOf(finding))],
+      ...verificationLines(finding),
       ['occurs', finding.occurrences === 1 ? 'once' : `${finding.occurrences} times`],
       ['under', finding.encodings.length === 0 ? null : finding.encodings.join(', ')],
       ['commit', commit === null ? null : commitLine(commit)],

@@ -16,6 +16,7 @@ import {
   ScanTargetDto,
   scanTargetToWire,
   TriageStateWire,
+  VerdictWire,
 } from '../wire/finding.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
@@ -71,13 +72,14 @@ function listRoute(app: App, { findings, config }: RouteContext): void {
           confidence: Type.Optional(
             oneOf([...CONFIDENCES], { description: 'Only findings that are at least this certain.' }),
           ),
+          verdict: Type.Optional(VerdictWire),
           since: timeFilter('Only first seen at or after this time'),
         },
         { additionalProperties: false },
       ),
     },
     handler: async ({ query }) => {
-      const { target, rule, state, triage, path, secret, confidence, since } = query;
+      const { target, rule, state, triage, path, secret, confidence, verdict, since } = query;
       const filter = {
         ...(target === undefined ? {} : { target }),
         ...(rule === undefined ? {} : { rule_id: rule }),
@@ -85,6 +87,7 @@ function listRoute(app: App, { findings, config }: RouteContext): void {
         ...(triage === undefined ? {} : { triage }),
         ...(path === undefined ? {} : { path_prefix: path }),
         ...(confidence === undefined ? {} : { confidence }),
+        ...(verdict === undefined ? {} : { verdict }),
         ...(secret === undefined ? {} : { secret_id: secret }),
         ...(since === undefined ? {} : { since: timeOf('since', since) }),
       };

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 
 import { CONFIDENCES } from '@heddle/base/vocabulary/confidence';
+import { VERDICTS } from '@heddle/base/vocabulary/verdict';
 import {
   COMMENT_CHARACTERS_MAX,
   FINDING_STATES,
@@ -26,6 +27,22 @@ export const TriageStateWire = oneOf([...TRIAGE_STATES], {
 });
 
 export const ConfidenceWire = oneOf([...CONFIDENCES], { description: 'How certain it is that this is a secret.' });
+
+export const VerdictWire = oneOf([...VERDICTS], {
+  description:
+    '`active`: the provider accepted the secret; `inactive`: it rejected it, or it has expired; `unknown`: neither could be established.',
+});
+
+const VerificationDto = Type.Object(
+  {
+    verdict: VerdictWire,
+    reason: Type.String({ description: 'One sentence, without the secret.' }),
+    checked_at: Timestamp('When it was established'),
+    identity: nullable(Type.String({ description: 'Whose secret it is, as the provider says.' })),
+    permissions: Type.Array(Type.String(), { description: 'What it permits, as the provider says.' }),
+  },
+  { additionalProperties: false, description: 'What its provider said of the secret.' },
+);
 
 const TriageDto = Type.Object(
   {
@@ -73,6 +90,7 @@ const findingProperties = {
   secret_id: nullable(
     Type.String({ description: '32 hexadecimal digits of the secret: the same wherever it was found.' }),
   ),
+  verification: nullable(VerificationDto),
   state: FindingStateWire,
   runs: Many('Runs that found it.'),
   first_seen: Timestamp('Start of the first run that found it'),
@@ -179,12 +197,14 @@ export const ScanTargetDto = Type.Object(
 );
 export type ScanTargetDto = Static<typeof ScanTargetDto>;
 
-export function findingToWire({ tags, encodings, commit, triage, gone_at, ...finding }: TrackedFinding): FindingDto {
+export function findingToWire(tracked: TrackedFinding): FindingDto {
+  const { tags, encodings, commit, triage, gone_at, verification, ...finding } = tracked;
   return {
     ...finding,
     ...placeTimes(finding),
     tags: [...tags],
     encodings: [...encodings],
+    verification: verification === null ? null : { ...verification, permissions: [...verification.permissions] },
     commit: commit === null ? null : { ...commit, subject: commit.subject ?? null },
     gone_at: isoTimeOrNull(gone_at),
     triage: { ...triage, at: isoTimeOrNull(triage.at) },

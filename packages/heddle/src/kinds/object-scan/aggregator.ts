@@ -24,7 +24,7 @@ export function objectScanAggregator({ books }: AggregatorOptions) {
     name: AGGREGATOR_KIND,
     input: aggregatorSchema,
     timeout_secs: 3600,
-    run: (input, context) => aggregate(input, context, books),
+    run: (input, context) => (input.verdicts ? keepVerdicts : aggregate)(input, context, books),
   });
 }
 
@@ -48,6 +48,39 @@ async function aggregate({ target }: AggregatorInput, context: KindContext, book
     ...unfinished(await books.countTasksBefore(task.id, [SCAN_KIND, GENERATOR_KIND])),
   ];
   return resultOf(await books.finishRun(task.id, left.length === 0), totals, left);
+}
+
+/** Keeps the verdicts of the scans before it, for findings that the target has. */
+async function keepVerdicts(
+  { target }: AggregatorInput,
+  { task, signal, results, progress }: KindContext,
+  books: ScanBooks,
+): Promise<JsonObject> {
+  let [scans, found, verified] = [0, 0, 0];
+  const keep = async (findings: readonly ReportedFinding[]): Promise<void> => {
+    const withVerdict = findings.filter((each) => (each.verification ?? null) !== null);
+    found += withVerdict.length;
+    for (let at = 0; at < withVerdict.length; at += MERGE_FINDINGS) {
+      const rows = withVerdict.slice(at, at + MERGE_FINDINGS);
+      const latest = new Map(rows.map(({ fingerprint, verification }) => [fingerprint, verification!]));
+      verified += await books.verify(
+        target,
+        [...latest].map(([fingerprint, verification]) => ({ fingerprint, verification })),
+      );
+    }
+  };
+  for await (const { kind, task_id, data } of results()) {
+    if (kind !== SCAN_KIND) continue;
+    const result = readTaskResult(task_id, data);
+    for (let ordinal = 0; ordinal < result.chunks; ordinal += 1)
+      await keep((await books.readChunk({ task_id, attempt: result.attempt, ordinal })) ?? []);
+    await keep(result.findings);
+    scans += 1;
+    await progress(1);
+  }
+  signal.throwIfAborted();
+  if (scans === 0) throw new Error(`no ${SCAN_KIND} precedes this task in its sequence; no verdict was kept`);
+  return { target, task: task.id, found, verified };
 }
 
 interface MergeContext {

@@ -1,5 +1,6 @@
 import type { ReportedFinding } from '@heddle/core/domain/finding';
 import type { ScanBooks } from '@heddle/core/engine/port';
+import type { Verification } from '@heddle/base/vocabulary/verdict';
 import { secretIdOf } from '@heddle/scan/fingerprint';
 import { redactFinding, redactSecret } from '@heddle/scan/report/redact';
 import type { Finding, Problem } from '@heddle/scan/result';
@@ -146,6 +147,7 @@ function withoutSecret(finding: Finding, hasContext: boolean): ReportedFinding {
     path: storable(finding.path),
     redacted: storable(redactSecret(finding.secret)),
     secret_id: secretIdOf(finding.secret),
+    verification: finding.verification === undefined ? null : storableVerification(finding.verification),
     occurrences: 1,
     line: finding.line,
     column: finding.column,
@@ -167,6 +169,16 @@ function withoutSecret(finding: Finding, hasContext: boolean): ReportedFinding {
             subject: storable(commit.subject),
           },
     context: hasContext ? context.map((line) => ({ ...line, text: storable(line.text) })) : [],
+  };
+}
+
+/** What providers answer is text of strangers. */
+function storableVerification({ reason, identity, permissions, ...verification }: Verification): Verification {
+  return {
+    ...verification,
+    reason: storable(reason),
+    identity: identity === null ? null : storable(identity),
+    permissions: permissions.map(storable),
   };
 }
 

@@ -47,6 +47,8 @@ export interface GeneratorInput extends ScanInput {
 
 export interface AggregatorInput {
   target: string;
+  /** Only keeps what providers said of findings that the target has: this is no run of it. */
+  verdicts: boolean;
 }
 
 const PARTITION_DEFAULT: Partition = { objects_max: 5_000, bytes_max: 512 * MIB, tasks_max: 1_000 };
@@ -69,9 +71,12 @@ export const generatorSchema = schemaOf<GeneratorInput, JsonObject>((input) => {
 });
 
 export const aggregatorSchema = schemaOf<AggregatorInput, JsonObject>((input) => {
-  input.refuseOthers(['target']);
+  input.refuseOthers(['target', 'verdicts']);
   input.requireAll('target');
-  return { target: input.text('target', TARGET_CHARACTERS_MAX) ?? '' };
+  return {
+    target: input.text('target', TARGET_CHARACTERS_MAX) ?? '',
+    verdicts: input.boolean('verdicts') ?? false,
+  };
 });
 
 function readPartition(partition: Members | null): Partition {

@@ -3,6 +3,7 @@ import type { Clock } from '@heddle/base/clock';
 import type { Logger } from '@heddle/base/log';
 import type { ScanOptions } from '@heddle/scan/options';
 import type { Finding, Problem, ScanProgress, ScanSummary } from '@heddle/scan/result';
+import type { VerifyOptions } from '@heddle/scan/verify/options';
 import { defineKind, type KindContext, PartialFailure } from '@heddle/kit';
 import { ScanCollector } from './collector.ts';
 import { SCAN_KIND, scanSchema, type ScanInput } from './input.ts';
@@ -27,6 +28,8 @@ export interface ObjectScanOptions {
   /** Stores findings that exceed a result; null for a worker without a database. */
   books: Pick<ScanBooks, 'putChunk'> | null;
   clock: Clock;
+  /** How secrets are verified if a task asks for it. */
+  verify: VerifyOptions;
   /** Concurrent tasks of the kind in this process; each scans in one thread of its own. */
   concurrency: number;
 }
@@ -50,12 +53,12 @@ async function scan(options: ObjectScanOptions, input: ScanInput, context: KindC
   const { roots, books, clock } = options;
   const { task, signal, log } = context;
   roots.requireAllowed(input.sources);
-  const { rules: ruleSources, accept, ...settings } = input.settings;
+  const { rules: ruleSources, accept, verify, ...settings } = input.settings;
   const rules = await ruleTextsOf(ruleSources, roots);
   const collector = new ScanCollector({ books, task_id: task.id, attempt: task.attempt, accept });
   const progressReporter = new ProgressReporter(context, clock);
   const summary = await options.startScan(
-    { ...settings, sources: input.sources, rules, threads: 1 },
+    { ...settings, sources: input.sources, rules, threads: 1, verify: verify ? options.verify : null },
     {
       onFinding: (finding) => collector.finding(finding),
       onProblem: (problem) => collector.problem(problem),

@@ -19,8 +19,10 @@ const FRONTIER_CAPACITY = 256;
 export type RuleSource = { name: string; toml: string } | { path: string };
 
 /** The options of a scan, except its sources and those the machine decides. */
-export interface ScanSettings extends Omit<ScanOptions, 'sources' | 'threads' | 'rules'> {
+export interface ScanSettings extends Omit<ScanOptions, 'sources' | 'threads' | 'rules' | 'verify'> {
   rules: RuleSource[];
+  /** Whether secrets are verified; the machine decides how. */
+  verify: boolean;
   /** Problem codes that do not make a scan incomplete. */
   accept: string[];
 }
@@ -28,7 +30,7 @@ export interface ScanSettings extends Omit<ScanOptions, 'sources' | 'threads' | 
 const { objectBytesMax, ruleTimeoutMs, contextLines } = LIMIT_OPTIONS;
 const { confidence, decodeDepth, inlineIgnores } = RULE_OPTIONS;
 const OPTIONS = { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs, objectBytesMax, contextLines };
-const LISTS = ['rules', 'enable', 'disable', 'archives', 'exclude', 'include', 'accept'];
+const LISTS = ['rules', 'enable', 'disable', 'archives', 'exclude', 'include', 'accept', 'verify'];
 
 /** Reads the member `options` of scans and of generators. */
 export function readScanSettings(options: Members | null): ScanSettings {
@@ -48,6 +50,7 @@ export function readScanSettings(options: Members | null): ScanSettings {
     accept: texts('accept', 50, 50),
     frontierCapacity: FRONTIER_CAPACITY,
     chunkBytes: SCAN_DEFAULTS.chunkBytes,
+    verify: options?.boolean('verify') ?? false,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ReportedFinding } from '@heddle/core/domain/finding';
 import { CONFIDENCES } from '@heddle/base/vocabulary/confidence';
+import { VERDICTS, type Verification } from '@heddle/base/vocabulary/verdict';
 import type { JsonObject } from '@heddle/base/json';
 import { emptyMetrics } from '@heddle/scan/graph/metrics';
 import type { Problem, TaskMetrics } from '@heddle/scan/result';
@@ -29,6 +30,9 @@ const FINGERPRINT = /^[0-9a-f]{32}$/;
 /** More than any scan delivers, and less than the database accepts. */
 const CONTEXT_BYTES_MAX = 15 * 1024;
 const CONTEXT_LINES_MAX = 100;
+const VERIFICATION_BYTES_MAX = 15 * 1024;
+const PERMISSIONS_MAX = 100;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
  * Validates the result of such a task, from any worker.
@@ -63,7 +67,7 @@ function readMetrics(taskId: string, data: Partial<TaskMetrics> | undefined): Ta
 
 function requireFinding(taskId: string, finding: Partial<ReportedFinding> | null): void {
   const { fingerprint, rule_id, path, redacted, description, occurrences, context, secret_id } = finding ?? {};
-  const { confidence = 'medium', confidence_reason, key_path, key_name } = finding ?? {};
+  const { confidence = 'medium', confidence_reason, key_path, key_name, verification } = finding ?? {};
   const texts = [rule_id, path, redacted, description];
   const isFinding =
     FINGERPRINT.test(fingerprint ?? '') && texts.every((text) => typeof text === 'string') && occurrences! > 0;
@@ -74,8 +78,24 @@ function requireFinding(taskId: string, finding: Partial<ReportedFinding> | null
   // Workers of an older version report neither.
   if ((secret_id ?? null) !== null && !FINGERPRINT.test(secret_id!))
     throw new Error(`a finding of the task ${taskId} has a secret_id that is not 32 hexadecimal digits`);
+  if ((verification ?? null) !== null && !isVerification(verification!))
+    throw new Error(`a finding of the task ${taskId} has a verification without verdict, reason, time or permissions`);
   if (context !== undefined && !isContext(context))
     throw new Error(`a finding of the task ${taskId} has a context that is not a list of lines with numbers`);
+}
+
+function isVerification(verification: Partial<Verification>): boolean {
+  const { verdict, reason, checked_at, identity, permissions } = verification;
+  return (
+    VERDICTS.some((each) => each === verdict) &&
+    typeof reason === 'string' &&
+    TIME.test(checked_at ?? '') &&
+    (identity === null || typeof identity === 'string') &&
+    Array.isArray(permissions) &&
+    permissions.length <= PERMISSIONS_MAX &&
+    permissions.every((each) => typeof each === 'string') &&
+    Buffer.byteLength(JSON.stringify(verification)) <= VERIFICATION_BYTES_MAX
+  );
 }
 
 function isContext(context: unknown): boolean {

@@ -31,11 +31,20 @@ export class ScanDirectory extends WorkingDirectory {
 
   /** Starts a scan with the rules of these tests. */
   start(...args: readonly string[]): ChildProcess {
-    return this.run('scan', '--rules', 'rules.toml', '--threads', '1', ...args);
+    return this.startIn({}, ...args);
+  }
+
+  /** The same, with further variables of the environment. */
+  startIn(environment: Readonly<Record<string, string>>, ...args: readonly string[]): ChildProcess {
+    return this.#spawn(environment, ['scan', '--rules', 'rules.toml', '--threads', '1', ...args]);
   }
 
   run(...args: readonly string[]): ChildProcess {
-    const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'] };
+    return this.#spawn({}, args);
+  }
+
+  #spawn(environment: Readonly<Record<string, string>>, args: readonly string[]): ChildProcess {
+    const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'], ...environment };
     return spawn(process.execPath, [MAIN, ...args], { cwd: this.path, env });
   }
 

@@ -11,11 +11,11 @@ import { createTracer } from '@heddle/base/trace';
 import type { Action, ActionTrigger, WebhookParams } from '@heddle/base/vocabulary/task';
 import type { Delivery } from '@heddle/core/engine/port';
 import type { DeliverDependencies } from '../../../src/dispatch/deliver.ts';
-import { createGuardedAgent } from '../../../src/dispatch/guarded-agent.ts';
-import type { GuardedAgentOptions } from '../../../src/dispatch/guarded-agent.ts';
+import { createGuardedAgent } from '@heddle/base/outbound/guarded-agent';
+import type { GuardedAgentOptions } from '@heddle/base/outbound/guarded-agent';
 import { DEFAULT_RETRY_SCHEDULES } from '../../../src/dispatch/retry-schedule.ts';
-import { SsrfGuard, STRICT_SSRF_POLICY } from '../../../src/dispatch/ssrf.ts';
-import type { SsrfPolicy } from '../../../src/dispatch/ssrf.ts';
+import { SsrfGuard, STRICT_SSRF_POLICY } from '@heddle/base/outbound/ssrf';
+import type { SsrfPolicy } from '@heddle/base/outbound/ssrf';
 
 export const TASK_ID = '018f0000-0000-7000-8000-000000000001';
 export const DELIVERY_ID = '018f0000-0000-7000-8000-00000000d001';

@@ -6,9 +6,9 @@ import { checksumHolds } from '../rules/checksum.ts';
 import type { KeyPath } from '../structure/key-path.ts';
 import { type Assignment, featuresOf } from './features.ts';
 import { Letters, type LetterTables } from './letters.ts';
-import { kindsOf, nameBefore, wordsOf } from './names.ts';
+import { kindsOf, nameBefore, namesDigest, wordsOf } from './names.ts';
 import { type Network, probabilityOf } from './network.ts';
-import { HEX } from './shapes.ts';
+import { HEX, isDigestLike } from './shapes.ts';
 
 /** Where a candidate is. Strings are bytes as latin1. */
 export interface JudgedPlace {
@@ -71,11 +71,42 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   const assignment = assignmentOf(secret, place);
   // The outcome of a test, not a name.
   if (assignment.name === 'PASS' && /:\s*$/.test(assignment.before)) return null;
+  // What was made of a secret, as baselines of scanners list it.
+  if (isDigestLike(secret) && namesDigest(assignment.name)) return null;
   const probability = scoreOf(assignment);
   const scored = THRESHOLDS.find(([, minimum]) => probability >= minimum)?.[0];
   if (scored === undefined) return null;
   const confidence = rule.confidence !== undefined && isAtLeast(scored, rule.confidence) ? rule.confidence : scored;
   return { confidence, confidence_reason: `${nameReason(assignment)}; ${valueReason(secret, confidence)}` };
+}
+
+/** The score of an assignment, 0 to 1, and what it would be if one side of it said something else. */
+export interface JudgedScores {
+  name: string;
+  score: number;
+  /** For each confidence, the least score. */
+  least: Readonly<Record<Confidence, number>>;
+  /** If the value had no name. */
+  without_name: number;
+  /** If the value were random letters and digits. */
+  with_random_value: number;
+  /** If it were a line of an environment file. */
+  in_env_file: number;
+}
+
+const RANDOM_VALUE = 'k3Vq8ZtB5xWm2RfJ9cLd';
+
+/** Explains the score of a judged candidate by comparing it with others. */
+export function scoresOf({ secret }: Candidate, place: JudgedPlace): JudgedScores {
+  const assignment = assignmentOf(secret, place);
+  return {
+    name: assignment.name.slice(0, NAME_SHOWN_MAX),
+    score: scoreOf(assignment),
+    least: Object.fromEntries(THRESHOLDS) as Record<Confidence, number>,
+    without_name: scoreOf({ ...assignment, name: '', parents: '' }),
+    with_random_value: scoreOf({ ...assignment, value: RANDOM_VALUE }),
+    in_env_file: scoreOf({ ...assignment, path: '.env', before: `${assignment.name}=`, after: '' }),
+  };
 }
 
 /** Returns the probability that an assigned value is a secret. */

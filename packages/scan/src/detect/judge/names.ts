@@ -47,6 +47,13 @@ export function kindsOf(name: string): NameKinds {
   };
 }
 
+const DIGEST = /(?:^|_)(?:hash|hashed|digest|checksum|fingerprint|thumbprint|sha_?(?:1|256|512)|md5)(?:_|$)/;
+
+/** Returns whether a name says that its value is a digest of something. */
+export function namesDigest(name: string): boolean {
+  return DIGEST.test(wordsOf(name));
+}
+
 const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\])\\:=(,>?|.+]{0,12}$/;
 
 /** Returns the name that a value is assigned to, by the text before it; empty without one. */

@@ -131,10 +131,12 @@ export class KeywordScanner {
 
   #visitHits(visit: HitVisitor): void {
     const words = this.#words;
+    const root = this.#root;
+    const rowBytes = this.#rowBytes;
     for (let lane = 0; lane < LANES; lane++) {
       const from = (this.#hits >> 2) + lane * LANE_CAPACITY * 2;
       const to = from + words[(this.#counts >> 2) + lane]! * 2;
-      for (let at = from; at < to; at += 2) visit(words[at]!, (words[at + 1]! - this.#root) / this.#rowBytes);
+      for (let at = from; at < to; at += 2) visit(words[at]!, ((words[at + 1]! - root) / rowBytes) | 0);
     }
   }
 

@@ -53,10 +53,15 @@ export function shared(numbers: ArrayLike<number>): Uint32Array {
   return array;
 }
 
+/** The most frequent bytes of source code, so that their transitions from a state share a line of the caches. */
+const FREQUENT = ' etaoinsrlcdpumfhgyb_.="x1/-';
+
 function classifyBytes(keywords: readonly string[]): { classOf: Uint8Array; classes: number } {
   const classOf = new Uint8Array(256);
   let classes = 1;
-  for (const byte of new Set(keywords.flatMap((word) => [...Buffer.from(word, 'latin1')]))) classOf[byte] = classes++;
+  const bytes = new Set(keywords.flatMap((word) => [...Buffer.from(word, 'latin1')]));
+  const frequent = [...Buffer.from(FREQUENT)].filter((byte) => bytes.has(byte));
+  for (const byte of new Set([...frequent, ...bytes])) classOf[byte] = classes++;
   for (let upper = 0x41; upper <= 0x5a; upper++) classOf[upper] = classOf[upper | 0x20]!;
   return { classOf, classes };
 }
@@ -75,15 +80,19 @@ function buildTrie(keywords: readonly string[], classOf: Uint8Array, classes: nu
     return trie.ends.push([]) - 1;
   };
   add();
-  keywords.forEach((word, index) => {
-    let state = 0;
-    for (const byte of Buffer.from(word, 'latin1')) {
-      const cell = state * classes + classOf[byte]!;
+  const at = new Uint32Array(keywords.length);
+  // By depth, so that the states of most bytes lie together and stay in the processor's caches.
+  for (let depth = 0, isOpen = true; isOpen; depth++) {
+    isOpen = false;
+    keywords.forEach((word, index) => {
+      if (depth >= word.length) return;
+      const cell = at[index]! * classes + classOf[word.charCodeAt(depth)]!;
       if (trie.next[cell] === -1) trie.next[cell] = add();
-      state = trie.next[cell]!;
-    }
-    trie.ends[state]!.push(index);
-  });
+      at[index] = trie.next[cell]!;
+      isOpen = true;
+    });
+  }
+  keywords.forEach((_, index) => trie.ends[at[index]!]!.push(index));
   return trie;
 }
 

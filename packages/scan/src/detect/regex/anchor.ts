@@ -32,6 +32,8 @@ const SET_SIZE_MAX = 4;
 const BOUNDED_SCORE = 100;
 const SCORE_ENOUGH = BOUNDED_SCORE + LITERAL_LENGTH_ENOUGH;
 const FILTER_STEPS_MAX = 100_000;
+/** Longer parts of a pattern that is too long for a filter are in it with their beginnings only. */
+const FILTER_PART_MAX = 64;
 /** Maximum repetitions that a filter requires of a long repeat. */
 const REPEAT_ENOUGH = 32;
 
@@ -197,8 +199,8 @@ function filterAt(parts: readonly RegexNode[], at: number): { filter: RegexNode;
       taken.push(part);
       continue;
     }
-    const beginning = leastOf(part).node;
-    if (fits([...taken, beginning])) taken.push(beginning);
+    const beginning = [beginningOf(part), leastOf(part).node].find((each) => fits([...taken, each]));
+    if (beginning !== undefined) taken.push(beginning);
     break;
   }
   const node = sequence(taken);
@@ -208,6 +210,27 @@ function filterAt(parts: readonly RegexNode[], at: number): { filter: RegexNode;
 function fits(parts: readonly RegexNode[]): boolean {
   const node = sequence(parts);
   return spanOf(node).max <= FILTER_SPAN_MAX && backtrackingSteps(node, FILTER_SPAN_MAX) <= FILTER_STEPS_MAX;
+}
+
+/** Returns what every match of a node begins with: its parts up to the first long one, and the least of that one. */
+function beginningOf(node: RegexNode): RegexNode {
+  switch (node.type) {
+    case 'capture':
+      return beginningOf(node.node);
+    case 'sequence': {
+      const long = node.parts.findIndex((part) => spanOf(part).max > FILTER_PART_MAX);
+      return long === -1 ? node : sequence([...node.parts.slice(0, long), beginningOf(node.parts[long]!)]);
+    }
+    case 'choice':
+      return choice(node.branches.map(beginningOf));
+    case 'repeat': {
+      if (spanOf(node).max <= FILTER_PART_MAX) return node;
+      const least = leastOf(node).node;
+      return node.min > 0 && spanOf(least).max === 0 ? beginningOf(node.node) : least;
+    }
+    default:
+      return node;
+  }
 }
 
 /** Returns the fixed-length prefix of every match of a node; `whole` if that is all of it. */

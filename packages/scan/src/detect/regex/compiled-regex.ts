@@ -57,6 +57,10 @@ export class CompiledRegex {
     this.#parse = parse;
   }
 
+  get pattern(): string {
+    return this.#plan.pattern;
+  }
+
   /** The engine for strings of up to `native_max` bytes. */
   get engine(): 'native' | 'bounded' {
     return this.#plan.source === null ? 'bounded' : 'native';
@@ -64,18 +68,25 @@ export class CompiledRegex {
 
   /** Returns the first match from `from` on that begins no later than `lastStart`. */
   search(text: string, from = 0, lastStart = text.length): RegexMatch | null {
-    const { source, native_max } = this.#plan;
-    if (source !== null && text.length <= native_max) {
-      this.#native ??= new RegExp(source, 'g');
-      return searchNative(this.#native, text, from, lastStart);
-    }
+    const native = this.#nativeFor(text);
+    if (native !== null) return searchNative(native, text, from, lastStart);
+    const { native_max } = this.#plan;
     this.#bounded ??= boundedMatcher(this.#parse(), native_max);
     const spans = this.#bounded.search(text, from, lastStart);
     return spans === null ? null : matchOf(text, spans);
   }
 
   test(text: string): boolean {
-    return this.search(text) !== null;
+    const native = this.#nativeFor(text);
+    if (native === null) return this.search(text) !== null;
+    native.lastIndex = 0;
+    return native.test(text);
+  }
+
+  #nativeFor(text: string): RegExp | null {
+    const { source, native_max } = this.#plan;
+    if (source === null || text.length > native_max) return null;
+    return (this.#native ??= new RegExp(source, 'g'));
   }
 }
 

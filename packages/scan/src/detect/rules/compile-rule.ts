@@ -8,6 +8,7 @@ import {
   type AllowlistPlan,
   BEFORE_MAX,
   BLOCK_STARTS,
+  type CompanionPlan,
   NEARBY,
   type PathRulePlan,
   type Placement,
@@ -18,6 +19,9 @@ import type { Allowlist, Rule } from './rule.ts';
 /** Assumed bytes of an unbounded match: on one line, and across lines. */
 const LINE_SPAN_MAX = 4096;
 const LINES_SPAN_MAX = 16_384;
+
+/** A match with the text around it is seldom longer; longer texts are searched by the bounded matcher. */
+const COMPANION_TEXT_BYTES = 8192;
 
 export function compilePathRule(rule: Rule): PathRulePlan {
   const where = whereOf(rule);
@@ -52,7 +56,16 @@ export function compileRule(rule: Rule): RulePlan {
     after,
     path: rule.path === undefined ? null : planShortRegex(where, 'path', rule.path),
     allowlists: rule.allowlists.map((list) => compileAllowlist(list, where)),
+    companions: planCompanions(rule, where),
   };
+}
+
+function planCompanions({ verify }: Rule, where: string): CompanionPlan[] {
+  if (typeof verify !== 'object') return [];
+  return verify.companions.map(({ name, of, regex }) => {
+    const parsed = parseRuleRegex(where, `verify: companions: ${name}`, regex);
+    return { name, of, regex: planRegex(regex, parsed, COMPANION_TEXT_BYTES, COMPANION_TEXT_BYTES) };
+  });
 }
 
 /** Plans the search of a block from its beginning to the end. */

@@ -62,13 +62,35 @@ export class CompiledAllowlist {
   }
 
   #allowsText(judged: AllowlistSubject): boolean {
+    return this.#patternFor(judged) !== undefined;
+  }
+
+  #patternFor(judged: AllowlistSubject): string | undefined {
     const text = judged[this.#list.regex_target];
-    return this.#regexes.some((regex) => regex.test(text));
+    return this.#regexes.find((regex) => regex.test(text))?.pattern;
   }
 
   #hasStopword(secret: string): boolean {
-    if (this.#list.stopwords.length === 0) return false;
+    return this.#stopwordIn(secret) !== undefined;
+  }
+
+  #stopwordIn(secret: string): string | undefined {
+    if (this.#list.stopwords.length === 0) return undefined;
     const lower = lowerCaseBytes(Buffer.from(secret, 'latin1').toString('utf8'));
-    return this.#list.stopwords.some((word) => lower.includes(word));
+    return this.#list.stopwords.find((word) => lower.includes(word));
+  }
+
+  /** Describes the list and what of it exempts a finding: `the allow list "our tests" (stopword "example")`. */
+  reasonFor(judged: AllowlistSubject): string {
+    const { description, regex_target, paths, commits } = this.#list;
+    const pattern = this.#patternFor(judged);
+    const stopword = this.#stopwordIn(judged.secret);
+    const parts = [
+      ...(pattern === undefined ? [] : [`pattern of the ${regex_target} ${pattern}`]),
+      ...(stopword === undefined ? [] : [`stopword "${stopword}"`]),
+      ...(paths.length > 0 && this.#allowsPath(judged.path) ? ['path'] : []),
+      ...(commits.length > 0 && this.#allowsCommit(judged.commit) ? ['commit'] : []),
+    ];
+    return `the allow list${description === '' ? '' : ` "${description}"`} (${parts.join(', ')})`;
   }
 }

@@ -1,4 +1,5 @@
-import { findAnchor } from '../regex/anchor.ts';
+import type { CompiledCompanion } from '../companions.ts';
+import { type Anchor, findAnchor } from '../regex/anchor.ts';
 import { CompiledRegex, HalvedRegex } from '../regex/compiled-regex.ts';
 import { parseRegex } from '../regex/parse.ts';
 import { CompiledAllowlist } from './compiled-allowlist.ts';
@@ -14,10 +15,16 @@ export interface CompiledRule {
   /** Set if the pattern can be cut at its anchor, which is faster. */
   halves: (() => HalvedRegex) | null;
   placement: Placement;
+  /** Where an anchored pattern is tried: computed again, for the few rules that need more than their filter of it. */
+  anchor: () => Anchor;
   before: number;
   after: number;
   path: CompiledRegex | null;
   allowlists: readonly CompiledAllowlist[];
+  /** It does not look at some objects, by their path or commit. */
+  guarded: boolean;
+  /** What its verification needs besides the secret. */
+  companions: () => readonly CompiledCompanion[];
   /** Yields to other rules that find the same secret. */
   generic: boolean;
 }
@@ -34,27 +41,36 @@ export function readyPathRule({ rule, path, allowlists }: PathRulePlan): PathRul
 }
 
 export function readyRule(plan: RulePlan): CompiledRule {
-  const { rule, regex, each, placement, before, after, path, allowlists } = plan;
+  const { rule, regex, each, placement, before, after, path, allowlists, companions } = plan;
   const isCut = placement.type === 'anchored' && placement.cut;
+  const anchor = once(() => anchorOf(plan));
+  const compiledLists = allowlists.map((list) => new CompiledAllowlist(list));
   return {
     rule,
     regex: new CompiledRegex(regex),
     each: each === null ? null : new CompiledRegex(each),
-    halves: isCut ? once(() => halvesOf(plan)) : null,
+    halves: isCut ? once(() => halvesOf(plan, anchor())) : null,
     placement,
+    anchor,
     before,
     after,
     path: path === null ? null : new CompiledRegex(path),
-    allowlists: allowlists.map((list) => new CompiledAllowlist(list)),
+    allowlists: compiledLists,
+    guarded: path !== null || compiledLists.some(({ looksAtObjects }) => looksAtObjects),
+    companions: once(() => companions.map((each) => ({ ...each, regex: new CompiledRegex(each.regex) }))),
     generic: rule.judged || rule.tags.includes('generic') || rule.id.includes('generic'),
   };
 }
 
-function halvesOf({ rule, regex, before, after }: RulePlan): HalvedRegex {
-  const { node, groups } = parseRegex(regex.pattern);
-  const halves = findAnchor(node, rule.keywords, BEFORE_MAX)?.halves ?? null;
+function anchorOf({ rule, regex }: RulePlan): Anchor {
+  const anchor = findAnchor(parseRegex(regex.pattern).node, rule.keywords, BEFORE_MAX);
+  if (anchor === null) throw new Error(`rule ${rule.id}: its pattern has no anchor`);
+  return anchor;
+}
+
+function halvesOf({ rule, regex, before, after }: RulePlan, { halves }: Anchor): HalvedRegex {
   if (halves === null) throw new Error(`rule ${rule.id}: its pattern cannot be cut at the planned anchor`);
-  return new HalvedRegex(halves, groups, before, after);
+  return new HalvedRegex(halves, regex.groups, before, after);
 }
 
 function once<T>(make: () => T): () => T {

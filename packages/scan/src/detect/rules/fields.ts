@@ -40,6 +40,22 @@ export class FieldReader {
     return this.#fail(name, 'a list of strings', `${name} = ["...", "..."]`);
   }
 
+  has(name: string): boolean {
+    return this.#value(name) !== undefined;
+  }
+
+  /** Returns a list of anything; a value that is no list counts as a list of one. */
+  list(name: string): readonly unknown[] {
+    const value = this.#value(name);
+    if (value === undefined) return [];
+    return Array.isArray(value) ? (value as unknown[]) : [value];
+  }
+
+  /** Returns a name of something, or a table in its place. */
+  nameOrTable(name: string): string | TomlTable | undefined {
+    return typeof this.#value(name) === 'string' ? this.string(name) : this.table(name);
+  }
+
   number(name: string): number | undefined {
     const value = this.#value(name);
     if (value === undefined || (typeof value === 'number' && value >= 0)) return value;

@@ -55,6 +55,10 @@ const NUMBERS = '^[0-9._-]+$';
 const CALLED_DIGEST =
   '(?is:(?:sha-?(?:1|256|512)|md5|integrity|commit|checksum|digest|hash|revision|etag|fingerprint)(?:s|sum|[_-]?id|[_-]?hex)?[^0-9a-z](?:.{0,50}[^0-9a-z])?[a-f0-9-]{7,128}.?$)';
 const MARKED_DIGEST = '(?is:[@#/][a-f0-9-]{7,128}.?$)';
+/** Digits on a line of their own, after text that assigns nothing. */
+const LISTED_DIGEST = '(?is:^[^=:>"\'`\n]*\n[ \t]*[a-f0-9]{32,128}.?$)';
+/** Matches whose value is the last part of a version. */
+const PART_OF_VERSION = '(?is:[0-9]\\.[0-9]{1,5}-[0-9a-z-]{7,64}.?$)';
 
 /** Matches whose value is assigned to a name that says that it is no secret. */
 const NO_SECRET =
@@ -145,7 +149,10 @@ function exceptions(parsed: readonly (readonly FormPart[])[]): Allowlist[] {
   const hasMark = parsed.flat().some((part) => part.type === 'literal' && /[@#/]/.test(part.text));
   return [
     ...(isMixed ? [exception('words', 'secret', mayBeNumber ? WORDS : [...WORDS, NUMBERS])] : []),
-    exception('what is no secret', 'match', [NO_SECRET, CALLED_DIGEST, ...(hasMark ? [] : [MARKED_DIGEST])]),
+    exception('what is no secret', 'match', [
+      ...[NO_SECRET, CALLED_DIGEST, LISTED_DIGEST, PART_OF_VERSION],
+      ...(hasMark ? [] : [MARKED_DIGEST]),
+    ]),
   ];
 }
 

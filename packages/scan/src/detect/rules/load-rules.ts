@@ -3,6 +3,7 @@ import { builtinRuleTexts } from './builtin.ts';
 import { ruleError } from './fields.ts';
 import { type RuleFile, parseRules } from './parse-rules.ts';
 import type { Rule, RuleSet } from './rule.ts';
+import type { VerificationSpec } from './verification-spec.ts';
 
 /** The rules to use; without `enable`, or if it is empty, all that are not disabled. */
 export type RuleChoice = Pick<ScanOptions, 'rules'> & Partial<Pick<ScanOptions, 'enable' | 'disable'>>;
@@ -21,7 +22,7 @@ export function extendedPath(text: RuleText): string | undefined {
 export function loadRules(options: RuleChoice): RuleSet {
   const texts = options.rules.length > 0 ? options.rules : builtinRuleTexts();
   const merged = new Merge();
-  texts.map(parseRules).forEach((file, at) => {
+  texts.map(trustedFile).forEach((file, at) => {
     if (file.extend.use_default) for (const text of builtinRuleTexts()) merged.add(parseRules(text));
     if (file.extend.path !== undefined && at === 0) {
       throw ruleError(file.name, `it extends ${file.extend.path}, which was not given; name that file before this one`);
@@ -31,7 +32,18 @@ export function loadRules(options: RuleChoice): RuleSet {
   return merged.finish(options);
 }
 
+/** Whoever wrote an untrusted file must not choose where secrets are sent. */
+function trustedFile(text: RuleText): RuleFile {
+  const file = parseRules(text);
+  const asks = file.verifications.size > 0 || file.rules.some(({ verify }) => verify !== undefined);
+  if (text.untrusted !== true || !asks) return file;
+  const rules = file.rules.map(({ verify: _, ...rule }) => rule);
+  const warning = `${file.name}: its descriptions of verifications are ignored; only files named with --rules may have them`;
+  return { ...file, rules, verifications: new Map(), warnings: [...file.warnings, warning] };
+}
+
 class Merge {
+  readonly #verifications = new Map<string, VerificationSpec>();
   readonly #rules = new Map<string, Rule>();
   readonly #allowlists: RuleSet['allowlists'][number][] = [];
   readonly #targeted: (RuleFile['targeted'][number] & { name: string })[] = [];
@@ -40,6 +52,7 @@ class Merge {
 
   add(file: RuleFile): void {
     this.#warnings.push(...file.warnings);
+    for (const [name, spec] of file.verifications) this.#verifications.set(name, spec);
     for (const id of file.extend.disabled_rules) {
       this.#disabled.add(id);
       if (!this.#rules.delete(id)) this.#warnings.push(`${file.name}: disabledRules names ${id}, which is not a rule`);
@@ -64,7 +77,7 @@ class Merge {
     for (const id of [...enable, ...disable]) {
       if (!this.#rules.has(id)) throw ruleError('rules', `there is no rule ${id} to enable or disable`);
     }
-    const rules = this.#chosen(enable, disable);
+    const rules = this.#chosen(enable, disable).map((rule) => this.#withVerification(rule));
     for (const rule of rules) this.#check(rule);
     return { rules, allowlists: this.#allowlists, warnings: this.#warnings };
   }
@@ -78,6 +91,17 @@ class Merge {
     return [...chosen, ...added.map((rule) => ({ ...rule, skip_report: true }))];
   }
 
+  /** Puts the description in the place of its name. */
+  #withVerification(rule: Rule): Rule {
+    if (typeof rule.verify !== 'string') return rule;
+    const verify = this.#verifications.get(rule.verify) ?? builtinVerification(rule.verify);
+    if (verify !== undefined) return { ...rule, verify };
+    throw ruleError(
+      `${rule.source}: rule ${rule.id}`,
+      `verify names ${rule.verify}, which is no verification; write a table [verifications.${rule.verify}], or [rules.verify]`,
+    );
+  }
+
   #check(rule: Rule): void {
     const where = `${rule.source}: rule ${rule.id}`;
     if (rule.regex === undefined && rule.path === undefined) {
@@ -87,6 +111,14 @@ class Merge {
       if (!this.#rules.has(id)) throw ruleError(where, `it requires ${id}, which is not a rule`);
     }
   }
+}
+
+let builtin: ReadonlyMap<string, VerificationSpec> | undefined;
+
+/** Rules of other files may name the verifications that ship with Heddle. */
+function builtinVerification(name: string): VerificationSpec | undefined {
+  builtin ??= new Map(builtinRuleTexts().flatMap((text) => [...parseRules(text).verifications]));
+  return builtin.get(name);
 }
 
 /** Replaces the fields that the later rule sets; keywords, tags and allow lists accumulate. */
@@ -101,7 +133,8 @@ function override(base: Rule, rule: Rule): Rule {
     ...(rule.regex !== undefined && { each: rule.each }),
     ...(rule.each !== undefined && { each: rule.each, source: rule.source }),
     // Another pattern finds other secrets.
-    ...(rule.regex !== undefined && { checksum: rule.checksum, by_name: rule.by_name }),
+    ...(rule.regex !== undefined && { checksum: rule.checksum, by_name: rule.by_name, verify: rule.verify }),
+    ...(rule.verify !== undefined && { verify: rule.verify }),
     ...(rule.checksum !== undefined && { checksum: rule.checksum }),
     ...(rule.docs !== undefined && { docs: rule.docs }),
     ...(rule.path !== undefined && { path: rule.path, source: rule.source }),

@@ -6,7 +6,9 @@ import { ruleOfCredential } from './form-rule.ts';
 import { CHECKSUMS, type ChecksumName, isChecksum } from './checksum.ts';
 import { FieldReader, type TomlTable, ruleError } from './fields.ts';
 import { lowerCaseBytes } from './lower-case.ts';
+import { readVerification } from './parse-verification.ts';
 import type { Allowlist, RegexTarget, RequiredRule, Rule } from './rule.ts';
+import type { VerificationSpec } from './verification-spec.ts';
 
 /** One rule file as written. */
 export interface RuleFile {
@@ -15,6 +17,8 @@ export interface RuleFile {
   allowlists: Allowlist[];
   /** Allow lists of named rules. */
   targeted: { ids: readonly string[]; allowlist: Allowlist }[];
+  /** Verifications that rules of any file may name. */
+  verifications: ReadonlyMap<string, VerificationSpec>;
   extend: { use_default: boolean; path?: string; disabled_rules: readonly string[] };
   warnings: string[];
 }
@@ -25,7 +29,8 @@ export function parseRules(text: RuleText): RuleFile {
   const warnings: string[] = [];
   const extend = readExtend(reader, warnings);
   const rules = reader.tables('rules').map((table, at) => readRule(text.name, table, at, warnings));
-  const file: RuleFile = { name: text.name, rules, allowlists: [], targeted: [], extend, warnings };
+  const verifications = readVerifications(reader, warnings);
+  const file: RuleFile = { name: text.name, rules, allowlists: [], targeted: [], verifications, extend, warnings };
   const lists = readAllowlistTables(reader, text.name);
   lists.forEach((table, at) => {
     const list = new FieldReader(table, `${text.name}: allow list ${at + 1}`);
@@ -47,6 +52,17 @@ function parseToml({ name, toml }: RuleText): TomlTable {
   } catch (error) {
     throw ruleError(name, `it is not valid TOML: ${(error as Error).message.trim()}`);
   }
+}
+
+function readVerifications(reader: FieldReader, warnings: string[]): Map<string, VerificationSpec> {
+  const table = reader.table('verifications') ?? {};
+  const tables = new FieldReader(table, `${reader.where}: [verifications]`);
+  return new Map(
+    Object.keys(table).map((name) => {
+      const where = `${reader.where}: [verifications.${name}]`;
+      return [name, readVerification(name, tables.table(name) ?? {}, where, warnings)];
+    }),
+  );
 }
 
 function readExtend(reader: FieldReader, warnings: string[]): RuleFile['extend'] {
@@ -76,6 +92,8 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
   const confidence = readConfidence(reader);
   const docs = reader.string('docs');
   const checksum = readChecksum(reader);
+  const given = reader.nameOrTable('verify');
+  const verify = typeof given === 'object' ? readVerification(id, given, `${where}: verify`, warnings) : given;
   const rule: Rule = {
     id,
     description: reader.string('description') ?? '',
@@ -91,6 +109,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
     ...(credential?.by_name && { by_name: true }),
     ...(checksum !== undefined && { checksum }),
     ...(docs !== undefined && { docs }),
+    ...(verify !== undefined && { verify }),
     ...(regex !== undefined && regex !== '' && { regex }),
     ...(each !== undefined && each !== '' && { each }),
     ...(path !== undefined && path !== '' && { path }),

@@ -37,6 +37,14 @@ export interface RulePlan {
   after: number;
   path: RegexPlan | null;
   allowlists: readonly AllowlistPlan[];
+  /** Of its verification. */
+  companions: readonly CompanionPlan[];
+}
+
+export interface CompanionPlan {
+  name: string;
+  of: 'nearby' | 'match' | 'secret';
+  regex: RegexPlan;
 }
 
 /** A path-only rule. */

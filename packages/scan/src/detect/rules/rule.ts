@@ -1,5 +1,6 @@
 import type { Confidence } from '@heddle/base/vocabulary/confidence';
 import type { ChecksumName } from './checksum.ts';
+import type { VerificationSpec } from './verification-spec.ts';
 
 /** A rule set as written, validated and merged; patterns are not compiled yet. */
 export interface RuleSet {
@@ -35,6 +36,8 @@ export interface Rule {
   checksum?: ChecksumName;
   /** Address of the provider's documentation. */
   docs?: string;
+  /** How its secrets are verified; a name until the sets are merged. */
+  verify?: string | VerificationSpec;
   allowlists: readonly Allowlist[];
   required: readonly RequiredRule[];
   /** Not reported itself, only searched for because another rule requires it. */

@@ -70,10 +70,10 @@ withinColumns = 40
 });
 
 test('field names are case-insensitive; unknown ones are reported', () => {
-  const set = load(`${RULE}verify = true\n[extra]\nx = 1\n`.replace('secretGroup', 'secretgroup'));
+  const set = load(`${RULE}shape = true\n[extra]\nx = 1\n`.replace('secretGroup', 'secretgroup'));
   assert.equal(set.rules[0]?.secret_group, 1);
   assert.deepEqual(set.warnings, [
-    'rules-1.toml: rule one: unknown field verify ignored',
+    'rules-1.toml: rule one: unknown field shape ignored',
     'rules-1.toml: unknown field extra ignored',
   ]);
 });

@@ -1,11 +1,20 @@
 /** Shared fixtures of the report tests. */
-import type { Finding, ScanSummary } from '../../../src/result.ts';
-import type { ReportSummary, TextSink } from '../../../src/report/report.ts';
+import type { Verification } from '@heddle/base/vocabulary/verdict';
+import type { ScanSummary } from '../../../src/result.ts';
+import type { ReportedFinding, ReportSummary, TextSink } from '../../../src/report/report.ts';
 
 /** Made up, and in pieces, so that no scanner mistakes it for a real one. */
 export const SECRET = ['ghp', 'Zq3v9LmT7xK2wB8nR4cY6dF1sJ5hG0aE'].join('_');
 
-export function finding(changes: Partial<Finding> = {}): Finding {
+export const VERIFICATION: Verification = {
+  verdict: 'active',
+  reason: 'GitHub accepted it at api.github.com (HTTP 200)',
+  checked_at: '2026-01-02T03:04:05.000Z',
+  identity: 'octocat',
+  permissions: ['repo', 'gist'],
+};
+
+export function finding(changes: Partial<ReportedFinding> = {}): ReportedFinding {
   return {
     rule_id: 'github-personal-access-token',
     description: 'GitHub personal access token',
@@ -24,12 +33,13 @@ export function finding(changes: Partial<Finding> = {}): Finding {
     confidence: 'high',
     confidence_reason: 'the value itself has the form of the rule, with "ghp_"',
     fingerprint: '0123456789abcdef0123456789abcdef',
+    secret_id: null,
     ...changes,
   };
 }
 
 export function summary(changes: Partial<ReportSummary> = {}): ReportSummary {
-  return { ...SUMMARY, reported: 0, ignored: 0, ...changes };
+  return { ...SUMMARY, reported: 0, secrets: changes.reported ?? 0, ignored: 0, ...changes };
 }
 
 const SUMMARY: ScanSummary = {

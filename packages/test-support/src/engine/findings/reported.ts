@@ -2,7 +2,19 @@ import type { ReportedFinding } from '@heddle/core/domain/finding';
 import { createFindings, type FindingsOptions } from '@heddle/core/engine/findings/findings';
 import type { Findings, ScanBooks } from '@heddle/core/engine/findings/port';
 import { newId } from '@heddle/base/random';
+import type { Verdict, Verification } from '@heddle/base/vocabulary/verdict';
 import type { Database } from '@heddle/core/store/database';
+
+/** What a provider said of a secret. @param minute of its hour, at which it was asked */
+export function verified(verdict: Verdict, minute = 0): Verification {
+  return {
+    verdict,
+    reason: `Made-up says that it is ${verdict}`,
+    checked_at: new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString(),
+    identity: verdict === 'active' ? 'octocat' : null,
+    permissions: verdict === 'active' ? ['repo', 'gist'] : [],
+  };
+}
 
 /** A finding whose fingerprint follows from its number. */
 export function reported(number: number, extra: Partial<ReportedFinding> = {}): ReportedFinding {
@@ -26,6 +38,7 @@ export function reported(number: number, extra: Partial<ReportedFinding> = {}): 
     key_name: null,
     commit: null,
     secret_id: null,
+    verification: null,
     context: [],
     ...extra,
   };

@@ -48,9 +48,11 @@ function plainTexts(values: readonly string[]): string[] {
   return values.flatMap((value) => [`const client = connect("${value}");`, `  credential: ${value}\n`]);
 }
 
-/** Values without a name, or too far behind one. */
+/** Values without a name, or too far behind one, or of another kind. */
 function unnamedTexts(name: string, values: readonly string[]): string[] {
   return values.flatMap((value) => [
+    ...(/^[0-9a-z-]{1,64}$/i.test(value) ? [`${name}-client 0.4.2-${value}\n`] : []),
+    ...(/^[0-9a-f]{32,128}$/i.test(value) ? [`Seen by ${name} last year\n${value}\n`] : []),
     `a value "${value}"`,
     `${name}_token: kept in the vault since last spring, and no longer in here;\n  other: "${value}"`,
   ]);

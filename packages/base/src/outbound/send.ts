@@ -1,8 +1,14 @@
 import { errors, request } from 'undici';
 import type { Dispatcher } from 'undici';
-import type { Clock } from '@heddle/base/clock';
+import type { Clock } from '../clock.ts';
 import { SsrfRefusal } from './ssrf.ts';
-import type { WebhookRequest } from './webhook-request.ts';
+
+export interface OutboundRequest {
+  url: URL;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
+  headers: Record<string, string>;
+  body: string | null;
+}
 
 /** Maximum bytes of a response body that are read. */
 export const ANSWER_BYTES_MAX = 64 * 1024;
@@ -34,8 +40,8 @@ export interface SendLimits {
 }
 
 /** Sends a request once and reads its response, within one timeout. Never throws for failures of the target. */
-export async function sendWebhook(
-  webhook: WebhookRequest,
+export async function sendRequest(
+  outbound: OutboundRequest,
   agent: Dispatcher,
   { limitMs, clock, stop }: SendLimits,
 ): Promise<Answer | SendFailure> {
@@ -51,7 +57,7 @@ export async function sendWebhook(
   const cancelTimer = clock.after(limitMs, () => end('time'));
   const whyEnded = (): typeof ended => ended;
   try {
-    const answer = await requestAnswer(webhook, agent, abort.signal);
+    const answer = await requestAnswer(outbound, agent, abort.signal);
     return await readAnswer(answer, () => whyEnded() !== null);
   } catch (error) {
     if (whyEnded() === 'stopped') return { failure: 'stopped', error: 'the server stopped during this try' };
@@ -65,7 +71,7 @@ export async function sendWebhook(
 
 /** A kept-alive connection that the target closed just as it was reused is not the target's failure: retry once. */
 async function requestAnswer(
-  { url, method, headers, body }: WebhookRequest,
+  { url, method, headers, body }: OutboundRequest,
   dispatcher: Dispatcher,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import corpus from './ssrf-corpus.json' with { type: 'json' };
 import { classifyAddress } from '@heddle/base/net/classify';
-import { SsrfGuard, STRICT_SSRF_POLICY, validateWebhookUrl } from '../../src/dispatch/ssrf.ts';
-import type { SsrfPolicy } from '../../src/dispatch/ssrf.ts';
+import { SsrfGuard, STRICT_SSRF_POLICY, validateWebhookUrl } from '../../src/outbound/ssrf.ts';
+import type { SsrfPolicy } from '../../src/outbound/ssrf.ts';
 
 const policy = (changes: Partial<SsrfPolicy>): SsrfPolicy => ({ ...STRICT_SSRF_POLICY, ...changes });
 

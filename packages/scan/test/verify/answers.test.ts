@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { describe, test } from 'node:test';
+
+import { systemClock } from '@heddle/base/clock';
+import type { Verdict } from '@heddle/base/vocabulary/verdict';
+import { compileFrom } from '../../src/detect/compile-rules.ts';
+import { createDetector } from '../../src/detect/detector.ts';
+import { loadRules } from '../../src/detect/rules/load-rules.ts';
+import type { Rule } from '../../src/detect/rules/rule.ts';
+import type { VerificationSpec } from '../../src/detect/rules/verification-spec.ts';
+import type { DetectedFinding } from '../../src/result.ts';
+import { SCAN_DEFAULTS } from '../../src/options.ts';
+import { Verifier } from '../../src/verify/verifier.ts';
+import { type CaseText, expandCase, readCases } from '../support/detect/rules/case-text.ts';
+import { checkedText } from '../support/detect/rules/checked-text.ts';
+import { formCases } from '../support/detect/rules/form-cases.ts';
+import cases from '../support/verify/answers.json' with { type: 'json' };
+import { startProvider } from '../support/verify/provider.ts';
+import { verifyOptions } from '../support/verify/verifying.ts';
+
+interface Answer {
+  status: number;
+  headers?: Record<string, string>;
+  body: unknown;
+  identity?: string;
+  permissions?: string[];
+}
+
+/** What a provider documents: the request, and its answers to a secret that is active, and to one that is not. */
+interface Documented {
+  name: string;
+  rule: string;
+  text?: string;
+  /** Text before the first case of the rule. */
+  before?: string;
+  request: { method?: string; url: string; headers?: Record<string, string>; body?: string };
+  active: Answer;
+  /** Null where a refusal says nothing for certain. */
+  inactive: Answer | null;
+  unknown?: Answer;
+}
+
+const documented = cases as unknown as Documented[];
+const set = loadRules(SCAN_DEFAULTS);
+const specs = new Map<string, VerificationSpec>();
+for (const { verify } of set.rules) if (typeof verify === 'object') specs.set(verify.name, verify);
+
+/** Finds the secret of a case as a scan does, with what its verification needs besides. */
+function detected({ rule: id, text, before = '' }: Documented): DetectedFinding {
+  const rule = set.rules.find((each) => each.id === id)!;
+  const template = text ?? readCases().get(id)?.positive[0] ?? formCases().get(id)!.positive[0]!;
+  const expanded = expandCase(template, id);
+  expanded.text = before + checkedText(rule, expanded.text);
+  const found = detect(rule, expanded);
+  assert.ok(found, `${id} finds nothing in ${expanded.text}`);
+  return found;
+}
+
+function detect(rule: Rule, { path, text }: CaseText): DetectedFinding | undefined {
+  const options = { ...SCAN_DEFAULTS, ruleTimeoutMs: 60_000, verifies: true };
+  const limits = { buffers_max: 1, buffer_bytes: 65_536 };
+  const detector = createDetector(compileFrom({ ...set, rules: [rule] }), options, limits);
+  const bytes = Buffer.from(text);
+  const chunk = { bytes, length: bytes.length, prefix_length: 0, base_offset: 0, last: true };
+  const [detection] = detector.begin(path)?.scan(chunk) ?? [];
+  return detection === undefined ? undefined : { ...detection, path, fingerprint: '0'.repeat(32) };
+}
+
+/** Fills what is expected of a request: `{secret}`, `{name}` of a companion, `{base64 ...}` of the rest. */
+function expected(template: string, { secret, companions = {} }: DetectedFinding): string {
+  const values: Record<string, string> = { secret, ...companions };
+  const filled = template.replaceAll(/\{([a-z_]+)\}/g, (whole, name: string) => values[name] ?? whole);
+  return filled.replace(/\{base64 (.*)\}$/, (_whole, text: string) => Buffer.from(text).toString('base64'));
+}
+
+function reply(response: ServerResponse, { status, headers, body }: Answer): void {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+}
+
+async function verdictOf(each: Documented, finding: DetectedFinding, answer: Answer) {
+  await using provider = await startProvider((_request, response) => reply(response, answer));
+  const endpoints = [{ name: each.name, url: provider.url }];
+  const { rule_id } = finding;
+  const verifier = new Verifier(
+    verifyOptions({ endpoints }),
+    new Map([[rule_id, { spec: specs.get(each.name)!, by_name: false }]]),
+    {
+      clock: systemClock,
+      signal: new AbortController().signal,
+      known: new Map(),
+      record: () => undefined,
+    },
+  );
+  const verification = await verifier.verify(finding);
+  await verifier.close();
+  return { verification, received: provider.received };
+}
+
+describe('each verification asks as its provider documents, and understands the answers', () => {
+  for (const each of documented) {
+    test(each.name, async () => {
+      const finding = detected(each);
+      const { request } = each;
+      const outcomes: [Verdict, Answer | null | undefined][] = [
+        ['active', each.active],
+        ['inactive', each.inactive],
+        ['unknown', each.unknown ?? { status: 429, body: {} }],
+        ['unknown', { status: 503, body: {} }],
+      ];
+      for (const [verdict, answer] of outcomes) {
+        if (answer === null || answer === undefined) continue;
+        const { verification, received } = await verdictOf(each, finding, answer);
+        assert.equal(verification.verdict, verdict, verification.reason);
+        assert.equal(verification.identity, answer.identity ?? null);
+        assert.deepEqual(verification.permissions, answer.permissions ?? []);
+        assert.ok(!JSON.stringify(verification).includes(finding.secret), 'the secret does not leave');
+        assert.equal(received.length, 1);
+        const [sent] = received;
+        assert.equal(sent!.method, request.method ?? 'GET');
+        assert.equal(sent!.url, expected(request.url, finding));
+        if (request.body !== undefined) assert.equal(sent!.body, expected(request.body, finding));
+        for (const [name, value] of Object.entries(request.headers ?? {}))
+          assert.equal(sent!.headers[name], expected(value, finding), name);
+      }
+    });
+  }
+});
+
+test('every verification that asks a provider has its documented answers', () => {
+  const asking = [...specs.values()].filter(({ type }) => type === 'http').map(({ name }) => name);
+  assert.deepEqual(documented.map(({ name }) => name).toSorted(), asking.toSorted());
+  for (const { name, inactive } of documented) {
+    const spec = specs.get(name)!;
+    assert.equal(spec.type === 'http' && spec.inactive.length > 0, inactive !== null, name);
+  }
+});
