@@ -68,7 +68,7 @@ test('`fail-run` ends the scan for any incompletely read archive', async (t) => 
   const failing = { ...SCAN_DEFAULTS.archives, policy: 'fail-run' } as const;
   const fixture = (name: string): Buffer => readFileSync(join(import.meta.dirname, 'archive/fixtures', name));
   const archives = {
-    unsupported: fixture('tree.7z'),
+    unsupported: fixture('delta.xz'),
     'unsupported entry': fixture('ppmd.zip'),
     encrypted: fixture('encrypted.zip'),
     damaged: gzipSync('MADEUP-000001').subarray(0, 20),

@@ -13,7 +13,6 @@ export class RawObject implements ArchiveReader {
   readonly #budget: ArchiveBudget;
   #isGiven = false;
 
-  // eslint-disable-next-line max-params -- like the functions that open archives
   constructor(
     format: ArchiveFormat,
     head: Buffer,

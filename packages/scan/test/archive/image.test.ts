@@ -67,6 +67,16 @@ test('an OCI layout in a tar archive is read alike; without random access its bl
   assert.ok(contents(inOrder)[`blobs/${IMAGE.layers[0]!.replace(':', '/')}!etc/key`] === 'KEY=one\n');
 });
 
+test('an archive of a directory with a layout is one of images; other archives of directories are not', async () => {
+  const named = layoutFiles([IMAGE]).map((file) => ({ ...file, name: `./${file.name as string}` }));
+  const read = await readArchive('a.tar', buildTar([{ name: './', type: '5' }, ...named]), { nested: true });
+  assert.ok(`layer 1 (${shown(IMAGE.layers[0]!)})!etc/key` in contents(read));
+  const other = await readArchive('a.tar', buildTar([{ name: './', type: '5' }, { name: './a' }, ...named]), {
+    nested: true,
+  });
+  assert.ok(`./blobs/${IMAGE.layers[0]!.replace(':', '/')}!etc/key` in contents(other));
+});
+
 test('whatever is wrong with an archive of images, what it contains is read, and the rest is reported', async () => {
   const files = savedFiles([{ image: IMAGE, tag: 'app:1' }]);
   const without = (name: RegExp): Buffer => buildTar(files.filter((file) => !name.test(file.name as string)));

@@ -100,6 +100,11 @@ suite('PDF documents', () => {
     assert.deepEqual(read.problems, []);
   });
 
+  test('text that begins like a document is no document', async () => {
+    const read = await readArchive('a.pdf', Buffer.from('%PDF-1.4 is a format'));
+    assert.deepEqual(briefly(read.problems), ['malformed_archive skipped a.pdf']);
+  });
+
   test('bombs and loops end at the limits', async () => {
     const zeros = deflateSync(Buffer.alloc(64 * 1024 * 1024));
     const bomb = buildPdf(
@@ -110,7 +115,7 @@ suite('PDF documents', () => {
     const stopped = await readArchive('a.pdf', bomb);
     assert.ok(stopped.problems.some(({ code }) => /^(?:ratio|archive_bytes)_budget$/.test(code)));
     assert.ok(stopped.unpacked_bytes < 300 * 1024 * 1024);
-    const content = `${'(x) Tj '.repeat(100_000)}`;
+    const content = '(x) Tj '.repeat(100_000);
     const shared: Record<number, string | Stream> = { 1: { dictionary: '', content } };
     for (let page = 2; page < 2000; page++) shared[page] = '<< /Type /Page /Contents 1 0 R >>';
     const pages = await readArchive('a.pdf', buildPdf(shared));
@@ -120,8 +125,8 @@ suite('PDF documents', () => {
       1: '<< /Type /Page /Parent 1 0 R /Contents [2 0 R 1 0 R] >>',
       2: '3 0 R',
       3: '2 0 R',
-      4: `${'['.repeat(100_000)}`,
-      5: `${'<<'.repeat(100_000)}`,
+      4: '['.repeat(100_000),
+      5: '<<'.repeat(100_000),
     });
     assert.deepEqual((await readArchive('a.pdf', loops)).problems, []);
   });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { optionRows, readPage } from '@heddle/test-support/docs/pages';
-import { requestOf, SCAN_OPTION_GROUPS } from '../../src/command/options.ts';
+import { Command } from 'commander';
+import { addScanOptions, requestOf, SCAN_OPTION_GROUPS } from '../../src/command/options.ts';
 import { SCAN_DEFAULTS } from '../../src/options.ts';
 import { proxiesOf } from '../../src/verify/options.ts';
 
@@ -41,4 +42,24 @@ test('an endpoint is an http or https address', () => {
   const { s3Endpoint } = SCAN_OPTION_GROUPS.Input;
   assert.equal(s3Endpoint.parse('http://127.0.0.1:9000')?.value, 'http://127.0.0.1:9000');
   for (const text of ['127.0.0.1:9000', 'file:///etc/passwd', '']) assert.equal(s3Endpoint.parse(text), null, text);
+});
+
+test('the limits of archives are higher for images, unless they are given', () => {
+  const archivesOf = (...args: string[]) => {
+    const command = addScanOptions(new Command()).parse(args, { from: 'user' });
+    return requestOf([], command.opts()).scan.archives;
+  };
+  const { archives } = SCAN_DEFAULTS;
+  assert.deepEqual(archivesOf(), archives);
+  const raised = archivesOf('--image', 'app');
+  assert.deepEqual(
+    [raised.entriesMax, raised.depthMax, raised.ratioMax],
+    [1_000_000, archives.depthMax, archives.ratioMax],
+  );
+  assert.ok(raised.archiveBytesMax > archives.archiveBytesMax && raised.rootBytesMax > archives.rootBytesMax);
+  const given = archivesOf('--image', 'app', '--archive-entries', '4096', '--archive-bytes', '1m');
+  assert.deepEqual(
+    [given.entriesMax, given.archiveBytesMax, given.rootBytesMax],
+    [4096, 1024 * 1024, raised.rootBytesMax],
+  );
 });

@@ -118,6 +118,12 @@ describe('images of a registry', () => {
       const denied = await scanImage(specOf(registry, '1'));
       assert.match(denied.problems[0]!.message, /denies access to team\/app; log in with docker or podman/);
       assert.deepEqual([denied.problems[0]!.code, denied.summary.outcome], ['source_failed', 'aborted']);
+      const helped = { credHelpers: { [registry.host]: 'pass' } };
+      setVariable(t, 'DOCKER_AUTH_CONFIG', JSON.stringify(helped));
+      assert.match(
+        (await scanImage(specOf(registry, '1'))).problems[0]!.message,
+        /in the helper pass, which is not run/,
+      );
       const auth = Buffer.from('ada:made-up').toString('base64');
       setVariable(t, 'DOCKER_AUTH_CONFIG', JSON.stringify({ auths: { [registry.host]: { auth } } }));
       assert.deepEqual(secretsIn(await scanImage(specOf(registry, '1'))), KEYS);

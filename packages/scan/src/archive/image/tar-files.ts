@@ -48,10 +48,13 @@ export class TarImageFiles implements ImageDocuments {
     const budget = new ArchiveBudget({ ...context, report });
     const reader = new TarReader({ source, budget, charged: true, close: () => Promise.resolve() });
     const files: TarFile[] = [];
+    let isNamed = false;
     try {
       for (let entry = await reader.next(); entry !== null; entry = await reader.next()) {
         const name = entry.name.replace(/^\.\//, '');
-        if (files.length === 0 && name !== '' && !FIRST_FILE.test(name)) return null;
+        // The first entry may be the directory itself.
+        if (!isNamed && name !== '' && !FIRST_FILE.test(name)) return null;
+        isNamed ||= name !== '';
         files.push({ name, offset: source.position, size: entry.size_hint, kind: entry.kind });
       }
     } catch (error) {

@@ -12,7 +12,7 @@ import {
 } from './values.ts';
 
 /** Unpacked bytes of one stream, and objects of a document. */
-export const STREAM_BYTES_MAX = 16 * 1024 * 1024;
+const STREAM_BYTES_MAX = 16 * 1024 * 1024;
 const OBJECTS_MAX = 500_000;
 const PACKED_OBJECTS_BYTES_MAX = 64 * 1024 * 1024;
 const REFERENCES_MAX = 16;

@@ -47,6 +47,10 @@ export async function openPdf(
     failed: (object, message) =>
       budget.report({ code: 'malformed_archive', path: `${path}!object ${object}`, message, extent: 'skipped' }),
   });
+  if (document.objects.length === 0) {
+    const message = 'the document has no objects';
+    throw new ObjectFault({ code: 'malformed_archive', path, message, extent: 'skipped' });
+  }
   if (document.isEncrypted) {
     const message = 'the document is encrypted, which an empty password does too';
     throw new ObjectFault({ code: 'encrypted', path, message, extent: 'skipped' });

@@ -23,7 +23,7 @@ export interface RarFile {
 }
 
 /** Bytes of a header; the format permits 2 MiB. */
-export const HEADER_BYTES_MAX = 192 * 1024;
+const HEADER_BYTES_MAX = 192 * 1024;
 
 function damaged(): Damage {
   return new Damage('the archive is damaged');

@@ -7,7 +7,7 @@ import { ObjectFault } from '../../source/port.ts';
 import { Damage, LazyUnpacker, StoredUnpacker, type Unpacker } from '../unpack/unpacker.ts';
 import { headerLength, LENGTH_BYTES, parseBlock, type RarBlock, type RarFile, rarVersion } from './headers.ts';
 
-/** Lists RAR archives of the versions 4 and 5, and reads entries that are stored; how others are packed is not public. */
+/** Lists RAR archives of the versions 4 and 5, and reads entries that are stored; the methods of others are not supported. */
 export class RarReader implements ArchiveReader {
   readonly format = 'rar';
   readonly #source: ByteSource;
@@ -81,7 +81,7 @@ export class RarReader implements ArchiveReader {
     if (file.is_encrypted) throw new Damage('the entry is encrypted', 'encrypted');
     if (file.is_split) throw new Damage('the entry continues in another volume', 'unsupported_archive');
     if (!file.is_stored) {
-      const message = 'the entry is compressed with a method of RAR, which only its own programs unpack';
+      const message = 'the entry is compressed with a method of RAR, which is not supported';
       throw new Damage(message, 'unsupported_archive');
     }
     const input = new MeteredInput(new LimitedInput(this.#source, packedBytes), this.#budget);

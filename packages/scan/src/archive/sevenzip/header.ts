@@ -28,11 +28,6 @@ export interface SevenZipFile {
   is_directory: boolean;
 }
 
-export interface SevenZipHeader {
-  folders: Folder[];
-  files: SevenZipFile[];
-}
-
 const ID = {
   end: 0,
   header: 1,

@@ -2,14 +2,16 @@ import type { ByteSource } from '../byte-source.ts';
 import { Damage } from '../unpack/unpacker.ts';
 
 /** Bytes of a row that are read, over all of its pages. */
-export const ROW_BYTES_MAX = 4 * 1024 * 1024;
+const ROW_BYTES_MAX = 4 * 1024 * 1024;
+/** Bytes of rows that are held together; one row may have more. */
+const HELD_BYTES = 256 * 1024;
 /** Levels of a tree; a billion pages need six. */
 const LEVELS_MAX = 40;
 const HEADER_BYTES = 100;
 
 const SEPARATOR = Buffer.from('\n');
 
-export const KIND = { index_node: 2, table_node: 5, index_leaf: 10, table_leaf: 13 } as const;
+const KIND = { index_node: 2, table_node: 5, index_leaf: 10, table_leaf: 13 } as const;
 
 export type TextEncoding = 'utf8' | 'utf16le' | 'utf16be';
 
@@ -26,7 +28,7 @@ interface TreePage {
 /** The record of a row. */
 export interface Cell {
   /** Null in a tree of an index. */
-  rowid: bigint | null;
+  rowid: number | bigint | null;
   payload: Buffer;
   /** True if the payload has more bytes than are read, or lacks some. */
   is_cut: boolean;
@@ -97,12 +99,16 @@ export class SqlitePages {
     return parts;
   }
 
-  /** Yields the rows of a tree in their order; `damaged` is called for what cannot be read. */
-  async *rows(root: number, damaged: (message: string) => void): AsyncGenerator<Cell> {
+  /** Yields the rows of a tree in their order, those of a page together; `damaged` is called for what cannot be read. */
+  async *rows(root: number, damaged: (message: string) => void): AsyncGenerator<readonly Cell[]> {
     yield* this.#rowsBelow(root, 0, damaged);
   }
 
-  async *#rowsBelow(number: number, level: number, damaged: (message: string) => void): AsyncGenerator<Cell> {
+  async *#rowsBelow(
+    number: number,
+    level: number,
+    damaged: (message: string) => void,
+  ): AsyncGenerator<readonly Cell[]> {
     const page = level > LEVELS_MAX ? null : await this.#treePage(number);
     if (page === null) {
       damaged(`page ${number} is damaged, or belongs to several trees`);
@@ -112,15 +118,22 @@ export class SqlitePages {
     const pointersAt = page.at + (isNode ? 12 : 8);
     // Rows that share their bytes would let a page claim more than it has.
     let left = page.bytes.length;
+    let rows: Cell[] = [];
+    let held = 0;
     for (let index = 0; index < page.cells; index++) {
       const at = page.bytes.readUInt16BE(pointersAt + 2 * index);
       if (at + 4 > page.bytes.length) {
         damaged(`a row of page ${number} is damaged`);
         continue;
       }
-      if (isNode) yield* this.#rowsBelow(page.bytes.readUInt32BE(at), level + 1, damaged);
+      if (isNode) {
+        yield rows;
+        rows = [];
+        yield* this.#rowsBelow(page.bytes.readUInt32BE(at), level + 1, damaged);
+      }
       if (page.kind === KIND.table_node) continue;
-      const cell = await this.#cell(page, at + (isNode ? 4 : 0));
+      const read = this.#cell(page, at + (isNode ? 4 : 0));
+      const cell = read instanceof Promise ? await read : read;
       if (cell === null) {
         damaged(`a row of page ${number} is damaged`);
         continue;
@@ -128,10 +141,16 @@ export class SqlitePages {
       left -= cell.local_bytes;
       if (left < 0) {
         damaged(`rows of page ${number} overlap; the others of it were not read`);
-        return;
+        break;
       }
-      yield cell;
+      rows.push(cell);
+      held += cell.payload.length;
+      if (held < HELD_BYTES) continue;
+      yield rows;
+      rows = [];
+      held = 0;
     }
+    yield rows;
     if (isNode) yield* this.#rowsBelow(page.bytes.readUInt32BE(page.at + 8), level + 1, damaged);
   }
 
@@ -148,7 +167,7 @@ export class SqlitePages {
   }
 
   /** Reads a row, with the pages that it continues on. */
-  async #cell({ bytes, kind }: TreePage, from: number): Promise<Cell | null> {
+  #cell({ bytes, kind }: TreePage, from: number): Cell | null | Promise<Cell> {
     const size = varint(bytes, from);
     if (size === null) return null;
     const isTable = kind === KIND.table_leaf;
@@ -159,10 +178,19 @@ export class SqlitePages {
     if (!Number.isSafeInteger(length) || length < 0) return null;
     const local = this.#localBytes(length, isTable);
     if (start + local > bytes.length) return null;
-    const pieces = [bytes.subarray(start, start + local)];
+    const cell = { rowid: rowid?.value ?? null, payload: bytes.subarray(start, start + local), is_cut: false };
+    const whole = { ...cell, local_bytes: start + local - from };
+    if (local === length) return whole;
+    const next = start + local + 4 <= bytes.length ? bytes.readUInt32BE(start + local) : 0;
+    return this.#continued(whole, length, next);
+  }
+
+  /** Adds what a row has on other pages. */
+  async #continued(cell: Cell, length: number, first: number): Promise<Cell> {
+    const pieces = [cell.payload];
     const wanted = Math.min(length, ROW_BYTES_MAX);
-    let have = local;
-    let next = local < length && start + local + 4 <= bytes.length ? bytes.readUInt32BE(start + local) : 0;
+    let have = cell.payload.length;
+    let next = first;
     while (have < wanted && next >= 1 && next <= this.count && !this.isUsed(next)) {
       this.#use(next);
       const page = await this.page(next);
@@ -171,12 +199,7 @@ export class SqlitePages {
       have += pieces.at(-1)!.length;
       next = page.readUInt32BE(0);
     }
-    return {
-      rowid: rowid?.value ?? null,
-      payload: Buffer.concat(pieces),
-      is_cut: have < length,
-      local_bytes: start + local - from,
-    };
+    return { ...cell, payload: Buffer.concat(pieces), is_cut: have < length };
   }
 
   /** Returns how many bytes of a payload are on the page of its row. */
@@ -194,15 +217,25 @@ export class SqlitePages {
   }
 }
 
-/** Reads a number of seven bits for each byte, the highest first; the ninth byte has eight. */
-export function varint(bytes: Buffer, at: number): { value: bigint; end: number } | null {
-  let value = 0n;
-  for (let index = 0; index < 9; index++) {
+/** Reads a number of seven bits for each byte, the highest first; the ninth byte has eight. Larger ones are bigints. */
+export function varint(bytes: Buffer, at: number): { value: number | bigint; end: number } | null {
+  let value = 0;
+  for (let index = 0; index < SMALL_BYTES; index++) {
     const byte = bytes[at + index];
     if (byte === undefined) return null;
-    if (index === 8) return { value: BigInt.asIntN(64, (value << 8n) | BigInt(byte)), end: at + 9 };
-    value = (value << 7n) | BigInt(byte & 0x7f);
+    value = value * 128 + (byte & 0x7f);
     if (byte < 0x80) return { value, end: at + index + 1 };
+  }
+  let large = BigInt(value);
+  for (let index = SMALL_BYTES; index < 9; index++) {
+    const byte = bytes[at + index];
+    if (byte === undefined) return null;
+    if (index === 8) return { value: BigInt.asIntN(64, (large << 8n) | BigInt(byte)), end: at + 9 };
+    large = (large << 7n) | BigInt(byte & 0x7f);
+    if (byte < 0x80) return { value: large, end: at + index + 1 };
   }
   return null;
 }
+
+/** Bytes of a number that is exact without a bigint. */
+const SMALL_BYTES = 7;

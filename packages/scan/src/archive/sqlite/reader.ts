@@ -71,20 +71,24 @@ class SqliteReader implements ArchiveReader {
     try {
       const pages = await SqlitePages.open(this.#source, (bytes) => budget.consume(bytes));
       this.#pages = pages;
-      for await (const { payload } of pages.rows(1, (message) => this.#report(message))) {
-        const [type, name, , root, sql] = valuesOf(payload, pages.encoding);
-        if (typeof sql === 'string') lines.push(`${sql};\n`);
-        if (typeof root === 'number' && root > 1 && this.#roots.length < TABLES_MAX) this.#roots.push(root);
-        if (type !== 'table' || typeof name !== 'string' || typeof root !== 'number' || root < 1) continue;
-        if (this.#tables.length >= TABLES_MAX) throw new Damage(`the database has more than ${TABLES_MAX} tables`);
-        const text = typeof sql === 'string' ? sql.slice(0, SQL_CHARACTERS_MAX) : '';
-        this.#tables.push({ name, root, columns: columnsOf(text) });
-      }
+      for await (const rows of pages.rows(1, (message) => this.#report(message))) this.#addSchema(rows, pages, lines);
     } catch (error) {
       if (!(error instanceof Damage)) throw error;
       throw budget.damage(error.message);
     }
     return this.#entry('schema.sql', () => new TableUnpacker(linesOf(lines)));
+  }
+
+  #addSchema(rows: readonly Cell[], pages: SqlitePages, lines: string[]): void {
+    for (const { payload } of rows) {
+      const [type, name, , root, sql] = valuesOf(payload, pages.encoding);
+      if (typeof sql === 'string') lines.push(`${sql};\n`);
+      if (typeof root === 'number' && root > 1 && this.#roots.length < TABLES_MAX) this.#roots.push(root);
+      if (type !== 'table' || typeof name !== 'string' || typeof root !== 'number' || root < 1) continue;
+      if (this.#tables.length >= TABLES_MAX) throw new Damage(`the database has more than ${TABLES_MAX} tables`);
+      const text = typeof sql === 'string' ? sql.slice(0, SQL_CHARACTERS_MAX) : '';
+      this.#tables.push({ name, root, columns: columnsOf(text) });
+    }
   }
 
   #entry(shown: string, make: (path: string) => Unpacker): ArchiveEntry {
@@ -103,10 +107,14 @@ class SqliteReader implements ArchiveReader {
     let number = 0;
     let cut = 0;
     yield '{\n';
-    for await (const cell of pages.rows(root, (message) => this.#report(message, path))) {
-      number += 1;
-      cut += cell.is_cut ? 1 : 0;
-      yield rowText(cell, valuesOf(cell.payload, pages.encoding), columns, number);
+    for await (const rows of pages.rows(root, (message) => this.#report(message, path))) {
+      let text = '';
+      for (const cell of rows) {
+        number += 1;
+        cut += cell.is_cut ? 1 : 0;
+        text += rowText(cell, valuesOf(cell.payload, pages.encoding), columns, number);
+      }
+      yield text;
     }
     yield '}\n';
     if (cut > 0) this.#report(`${cut} rows are longer than what is read of one, or damaged`, path);

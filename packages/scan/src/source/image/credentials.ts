@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { type RegistryEnvironment, registryEnvironment } from '@heddle/base/registry-environment';
 
 /** A user name and a password, as a header of basic authentication has them. */
 export type BasicCredentials = string;
@@ -13,7 +14,10 @@ type Json = Readonly<Record<string, unknown>>;
  *
  * @throws Error that names the file if it is not JSON, or keeps the credentials in a helper, which is not run
  */
-export function credentialsOf(registry: string, env: NodeJS.ProcessEnv = process.env): BasicCredentials | null {
+export function credentialsOf(
+  registry: string,
+  env: RegistryEnvironment = registryEnvironment(),
+): BasicCredentials | null {
   for (const [name, text] of configurations(env)) {
     const found = credentialsIn(name, text, registry);
     if (found !== null) return found;
@@ -21,12 +25,13 @@ export function credentialsOf(registry: string, env: NodeJS.ProcessEnv = process
   return null;
 }
 
-function* configurations(env: NodeJS.ProcessEnv): Generator<[name: string, text: string]> {
-  const text = env['DOCKER_AUTH_CONFIG'];
+function* configurations(env: RegistryEnvironment): Generator<[name: string, text: string]> {
+  const text = env.DOCKER_AUTH_CONFIG;
   if (text) yield ['DOCKER_AUTH_CONFIG', text];
-  const docker = env['DOCKER_CONFIG'] ?? join(env['HOME'] ?? homedir(), '.docker');
-  const podman = env['REGISTRY_AUTH_FILE'] ?? join(env['XDG_RUNTIME_DIR'] ?? '/run/user/0', 'containers/auth.json');
-  for (const file of [podman, join(docker, 'config.json')]) {
+  const docker = env.DOCKER_CONFIG ?? join(homedir(), '.docker');
+  const { REGISTRY_AUTH_FILE: named, XDG_RUNTIME_DIR: runtime } = env;
+  const podman = named ?? (runtime === undefined ? [] : join(runtime, 'containers/auth.json'));
+  for (const file of [podman, join(docker, 'config.json')].flat()) {
     const content = readIfThere(file);
     if (content !== null) yield [file, content];
   }

@@ -1,3 +1,4 @@
+import { systemClock } from '@heddle/base/clock';
 import { messageOf } from '@heddle/base/thrown';
 import { credentialsOf, type BasicCredentials } from './credentials.ts';
 import type { ImageReference } from './reference.ts';
@@ -23,6 +24,8 @@ export class RegistryClient {
   readonly #reference: ImageReference;
   readonly #closed = new AbortController();
   #authorization: string | null = null;
+  /** Why the credentials cannot be read. */
+  #credentialsFault: string | null = null;
   /** Requests that find their authorization refused share one renewal. */
   #renewing: Promise<void> | null = null;
 
@@ -57,20 +60,22 @@ export class RegistryClient {
     this.#closed.abort();
   }
 
-  /** Redirects to another host, as to a content store, lose the authorization: that is how `fetch` follows them. */
-  async #send(url: string, headers: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Response> {
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(new Error('the registry does not answer')), ANSWER_TIMEOUT_MS);
+  #send(url: string, headers: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Response> {
     const authorization = this.#authorization;
+    return this.#fetch(url, authorization === null ? headers : { ...headers, authorization }, signal);
+  }
+
+  /** Redirects to another host, as to a content store, lose the authorization: that is how `fetch` follows them. */
+  async #fetch(url: string, headers: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Response> {
+    const late = new AbortController();
+    const cancel = systemClock.after(ANSWER_TIMEOUT_MS, () => late.abort(new Error('no answer within a minute')));
+    const signals = [this.#closed.signal, late.signal, ...(signal === undefined ? [] : [signal])];
     try {
-      return await fetch(url, {
-        headers: authorization === null ? headers : { ...headers, authorization },
-        signal: AbortSignal.any([this.#closed.signal, late.signal, ...(signal === undefined ? [] : [signal])]),
-      });
+      return await fetch(url, { headers, signal: AbortSignal.any(signals) });
     } catch (error) {
       throw this.#unreachable(url, error);
     } finally {
-      clearTimeout(timer);
+      cancel();
     }
   }
 
@@ -81,14 +86,23 @@ export class RegistryClient {
   }
 
   async #authorize(challenge: string): Promise<void> {
-    const { registry } = this.#reference;
-    const credentials = credentialsOf(registry);
+    const credentials = this.#credentials();
     if (/^basic\b/i.test(challenge)) {
       if (credentials === null) throw new RegistryRefusal(this.#adviceOf(401), 401);
       this.#authorization = `Basic ${credentials}`;
       return;
     }
     this.#authorization = `Bearer ${await this.#fetchToken(challenge, credentials)}`;
+  }
+
+  /** Without credentials that can be read, public images can be read nevertheless. */
+  #credentials(): BasicCredentials | null {
+    try {
+      return credentialsOf(this.#reference.registry);
+    } catch (error) {
+      this.#credentialsFault = messageOf(error);
+      return null;
+    }
   }
 
   async #fetchToken(challenge: string, credentials: BasicCredentials | null): Promise<string> {
@@ -103,7 +117,10 @@ export class RegistryClient {
     const service = parameters.get('service');
     if (service !== undefined) realm.searchParams.set('service', service);
     realm.searchParams.set('scope', parameters.get('scope') ?? `repository:${repository}:pull`);
-    const response = await this.#askForToken(realm, credentials);
+    const response = await this.#fetch(
+      realm.href,
+      credentials === null ? {} : { authorization: `Basic ${credentials}` },
+    );
     if (!response.ok) {
       await response.body?.cancel();
       throw new RegistryRefusal(this.#adviceOf(response.status), response.status);
@@ -115,21 +132,10 @@ export class RegistryClient {
     return given;
   }
 
-  async #askForToken(url: URL, credentials: BasicCredentials | null): Promise<Response> {
-    try {
-      return await fetch(url, {
-        headers: credentials === null ? {} : { authorization: `Basic ${credentials}` },
-        signal: AbortSignal.any([this.#closed.signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
-      });
-    } catch (error) {
-      throw this.#unreachable(url.href, error);
-    }
-  }
-
   #adviceOf(status: number): string {
     const { registry, repository, version } = this.#reference;
     if (status === 401 || status === 403)
-      return `${registry} denies access to ${repository}; log in with docker or podman, or set DOCKER_AUTH_CONFIG`;
+      return `${registry} denies access to ${repository}; ${this.#credentialsFault ?? 'log in with docker or podman, or set DOCKER_AUTH_CONFIG'}`;
     if (status === 404) return `${registry} has no ${repository}:${version}; check its name and tag`;
     if (status === 429) return `${registry} limits the rate of requests; log in, or try again later`;
     return `${registry} answered with status ${status}`;
