@@ -21,6 +21,8 @@ const NO_SECRET: readonly RegExp[] = [
   // Identifiers of things: UUIDs with a name are judged, these are not.
   /^(?:arn:|urn:|did:|mailto:|data:|sha(?:1|256|384|512)[-:]|md5[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2|AAAA[BCE]3Nz|pk_(?:live|test)_|pk\.eyJ|sb_publishable_|phc_)/i,
   /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/,
+  // A package or an action with its version.
+  /^@?[\w.-]{1,40}(?:\/[\w.-]{1,60}){1,4}@[\w.-]{1,40}$/,
   // Alphabets, and runs of the keyboard.
   /abcdefgh|12345678|23456789|qwerty|ABCDEFGH|0123456|98765432|deadbeef|cafebabe|(?:0123|1234|abcd){2}/i,
   // Text of other alphabets.

@@ -228,7 +228,9 @@ function beginningOf(node: RegexNode): RegexNode {
       const least = leastOf(node).node;
       return node.min > 0 && spanOf(least).max === 0 ? beginningOf(node.node) : least;
     }
-    default:
+    case 'empty':
+    case 'set':
+    case 'assertion':
       return node;
   }
 }

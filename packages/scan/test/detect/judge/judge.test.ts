@@ -44,6 +44,12 @@ test('the same value is less certain where tests and translations are, and where
   assert.ok(level('app.yaml', 'signing_key: {{hex:64}}\n') > level('app.yaml', 'cache_key: {{hex:64}}\n'));
 });
 
+test('actions and packages with their versions are no secrets, whatever the job is called', () => {
+  const job =
+    'jobs:\n  secrets:\n    steps:\n      - uses: actions/setup-node@v4\n      - uses: acme/tools/scan@8f4b7f84864484a7\n';
+  assert.equal(only('.github/workflows/scan.yml', job), undefined);
+});
+
 test('digests that are named as such are no secrets', () => {
   assert.equal(only('.secrets.baseline', '{"hashed_secret": "{{hex:40}}"}'), undefined);
   assert.equal(only('app.yaml', 'token_sha256: {{hex:64}}\n'), undefined);
