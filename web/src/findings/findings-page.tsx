@@ -15,10 +15,16 @@ import { FindingBadge, TriageBadge, VerdictBadge } from './finding-state.tsx';
 import { adviceOf } from './next-steps.tsx';
 import { TriageBar } from './triage.tsx';
 
+const VERDICT: Column<Finding> = {
+  header: 'Verdict',
+  optional: true,
+  cell: (finding) => <VerdictBadge verification={finding.verification} />,
+};
+
 const COLUMNS: readonly Column<Finding>[] = [
   { header: 'State', cell: ({ state }) => <FindingBadge state={state} /> },
   { header: 'Triage', cell: ({ triage }) => <TriageBadge triage={triage} /> },
-  { header: 'Verdict', optional: true, cell: (finding) => <VerdictBadge verification={finding.verification} /> },
+  VERDICT,
   {
     header: 'Rule',
     cell: ({ id, rule_id, description }) => (
@@ -48,6 +54,8 @@ const COLUMNS: readonly Column<Finding>[] = [
   { header: 'First seen', cell: ({ first_seen }) => <Ago at={first_seen} /> },
 ];
 
+const WITHOUT_VERDICT = COLUMNS.filter((column) => column !== VERDICT);
+
 function Advice({ text }: { text: string }) {
   return (
     <span className="finding-advice" title={text}>
@@ -66,6 +74,7 @@ export function FindingsPage() {
   // Older addresses name the finding in the query.
   if (finding !== '') return <Redirect to={`/findings/${encodeURIComponent(finding)}`} replace />;
   const isFiltered = Object.values(filters).some((value) => value !== '');
+  const isVerified = list.rows?.some(({ verification }) => verification !== null) === true;
   return (
     <Page title="Findings" lead="Secrets found by scans. The secrets themselves are stored nowhere.">
       <FindingFilters filters={filters} onChange={change} />
@@ -78,7 +87,7 @@ export function FindingsPage() {
       <ListView
         label="Findings"
         list={list}
-        columns={COLUMNS}
+        columns={isVerified ? COLUMNS : WITHOUT_VERDICT}
         rowId={({ id }) => id}
         href={({ id }) => `/findings/${id}`}
         {...(can('operate') ? { selection: { ids: selected, onChange: setSelected } } : {})}
