@@ -139,7 +139,7 @@ describe('heddle scan --verify', () => {
     assert.match(alone.stderr, /--only-active needs --verify/);
   });
 
-  test('asks nobody without the option, nor about findings of a baseline', async () => {
+  test('sends no request without the option, nor about findings of a baseline', async () => {
     const plain = await directory.scan(['app', '--write-baseline', 'known.json']);
     assert.equal(plain.code, 1);
     const known = await verify('app', '--baseline', 'known.json');

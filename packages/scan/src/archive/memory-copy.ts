@@ -10,7 +10,7 @@ export interface MemoryCopy {
   head: Buffer;
 }
 
-/** Reads an object to its end, as far as it may be kept in memory. */
+/** Reads a whole object, as far as it may be kept in memory. */
 export async function copyToMemory(source: ByteSource): Promise<MemoryCopy> {
   const pieces: Buffer[] = [];
   let length = 0;

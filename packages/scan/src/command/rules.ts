@@ -63,7 +63,7 @@ function rulesFoundIn(directories: readonly string[], notice: (text: string) => 
     const path = RULE_FILES.map((name) => join(directory, name)).find((each) => existsSync(each));
     if (path === undefined) return [];
     notice(`rules: ${path} (--no-config ignores it)`);
-    // Whoever wrote the scanned files must not choose where secrets are sent.
+    // The author of the scanned files must not choose where secrets are sent.
     return withExtended(path, path).map((text) => ({ ...text, untrusted: true }));
   });
 }

@@ -55,7 +55,7 @@ function stagedSources(repositories: readonly string[]): ScanSources {
   return { specs, directories: repositories };
 }
 
-/** Returns the flag of an input that is no path; null without one. */
+/** Returns the flag of an input that is not a path; null without one. */
 function otherInput({ git, images, filesFrom, diff }: ScanRequest): string | null {
   if (git.length > 0) return '--git';
   if (images.length > 0) return '--image';

@@ -28,7 +28,7 @@ export interface ObjectContext {
   verifies: boolean;
   /** Memory for decoded pieces, one per nested encoding level. */
   scratch: readonly number[];
-  /** Observes what becomes of each match; null in a scan. */
+  /** Observes what happens to each match; null in a scan. */
   trace: DetectionTrace | null;
   /** For an object encoded as a whole: its encoding, and the source bytes per decoded byte. */
   whole?: { encoding: Encoding; unit_bytes: number };

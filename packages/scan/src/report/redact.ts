@@ -5,7 +5,7 @@ const SHOWN_MAX = 4;
 const SHOWN_SHARE = 5;
 const MASK = '***';
 
-/** Text beside a secret is often a secret too: runs of so many letters, with digits. */
+/** Text beside a secret is often a secret too: runs of letters and digits of at least this length. */
 const RUN = /[\w+/=~.-]+/g;
 const TOKEN_LENGTH_MIN = 16;
 /** A word that may end in a version or a number, or a short number. */

@@ -1,6 +1,6 @@
 import { counted } from './figures.ts';
 
-/** Secrets are told apart up to this number, which bounds the memory. */
+/** Secrets are distinguished up to this number, which bounds the memory. */
 const SECRETS_COUNTED_MAX = 100_000;
 
 /** Digits of an identity that are compared; a collision among the secrets of a scan is as likely as one in 50,000. */

@@ -136,7 +136,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Makes a text of a stranger safe to store and show, without the secret that it may repeat. */
+/** Makes text from a provider safe to store and show, without the secret that it may repeat. */
 function cleaned(text: string, secrets: readonly string[], max: number): string {
   let clean = text;
   for (const secret of secrets) if (secret.length > 3) clean = clean.replaceAll(secret, MASK);

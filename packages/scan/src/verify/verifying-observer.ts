@@ -26,7 +26,7 @@ export class VerifyingObserver implements ScanObserver {
 
   onFinding({ companions, ...finding }: DetectedFinding): void | Promise<void> {
     const verification = this.#verifier.verify({ ...finding, ...(companions === undefined ? {} : { companions }) });
-    // After a failure nobody awaits it.
+    // After a failure it is no longer awaited.
     verification.catch(() => undefined);
     return this.#append(async () => this.#inner.onFinding({ ...finding, verification: await verification }));
   }

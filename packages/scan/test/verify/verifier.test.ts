@@ -235,7 +235,7 @@ describe('answers', () => {
     );
   });
 
-  test('a JSON Web Token states when it expires; nobody is asked', async () => {
+  test('a JSON Web Token states when it expires; no provider is asked', async () => {
     const token = (claims: object): string => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
     await using made = verifying({}, { type: 'jwt', name: 'jwt', provider: 'The token', companions: [] });
     const verdicts = [{ exp: 1_600_000_000 }, { exp: 4_000_000_000 }, {}, { exp: 1e300 }].map((claims) =>

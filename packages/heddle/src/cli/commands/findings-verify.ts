@@ -111,7 +111,7 @@ function sourcesOf(findings: readonly Finding[]): Source[] {
   return [...(files.length === 0 ? [] : [{ type: 'list' as const, paths: files }]), ...buckets];
 }
 
-/** Follows the workflow to its end. Returns false if that was interrupted. */
+/** Follows the workflow until it ends. Returns false if that was interrupted. */
 async function hasEnded({ client, output, io }: ClientContext, id: string): Promise<boolean> {
   const stop = new AbortController();
   const unsubscribe = io.onInterrupt(() => stop.abort());

@@ -7,7 +7,7 @@ import type { RuleSource } from './settings.ts';
 const RULE_FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Loads the rule sets of a task; files are read on this machine, within the permitted roots. Whoever submits a task must
+ * Loads the rule sets of a task; files are read on this machine, within the permitted roots. The author of a task must
  * not choose where secrets of the machine are sent.
  */
 export function ruleTextsOf(sources: readonly RuleSource[], roots: ScanRoots): Promise<RuleText[]> {

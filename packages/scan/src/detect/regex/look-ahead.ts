@@ -34,7 +34,7 @@ export class LookAhead {
   readonly #states = new Map<string, number>();
   readonly #situations: Situation[] = [];
   readonly #start: number;
-  /** Bytes that no pattern tells apart have one class. */
+  /** Bytes that no pattern distinguishes have one class. */
   readonly #classOf: Uint8Array;
   readonly #classes: number;
   #rows: Int32Array;

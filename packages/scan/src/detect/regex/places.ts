@@ -9,7 +9,7 @@ export type Places = readonly number[];
 
 const COUNTS = 256;
 /**
- * Repetitions of a longer run are counted only up to the least number, as if it could go on for ever: otherwise each of
+ * Repetitions of a longer run are counted only up to the least number, as if it were unbounded: otherwise each of
  * them would be a place of its own.
  */
 const COUNTED_MAX = 8;
@@ -37,7 +37,7 @@ function isUsedUp({ max }: Run, count: number): boolean {
   return max <= COUNTED_MAX && count >= max;
 }
 
-/** Returns the number from which repetitions are not told apart. */
+/** Returns the number from which repetitions are not distinguished. */
 function countsOf({ min, max }: Run): number {
   return Math.min(max <= COUNTED_MAX ? max : min, COUNTS - 1);
 }

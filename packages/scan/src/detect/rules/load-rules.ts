@@ -32,7 +32,7 @@ export function loadRules(options: RuleChoice): RuleSet {
   return merged.finish(options);
 }
 
-/** Whoever wrote an untrusted file must not choose where secrets are sent. */
+/** The author of an untrusted file must not choose where secrets are sent. */
 function trustedFile(text: RuleText): RuleFile {
   const file = parseRules(text);
   const asks = file.verifications.size > 0 || file.rules.some(({ verify }) => verify !== undefined);

@@ -27,7 +27,7 @@ export interface HttpVerification {
   permissions: readonly string[];
 }
 
-/** A token that states itself when it expires: nobody is asked. */
+/** A token that states when it expires: no provider is asked. */
 export interface JwtVerification {
   type: 'jwt';
   name: string;
