@@ -4,6 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { createEngine } from '@heddle/core/engine/engine';
+import type { Engine } from '@heddle/core/engine/port';
+import { createRuns } from '@heddle/core/engine/runs/runs';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { systemRandom } from '@heddle/base/random';
 import type { Findings, ScanBooks } from '@heddle/core/engine/findings/port';
 import { findingsOf, reported, runOf, verified } from '@heddle/test-support/engine/findings/reported';
 import { createTestServer } from '@heddle/test-support/http/server';
@@ -14,7 +20,13 @@ import { PageDriver } from '../support/web/page-driver.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
+interface Submitted {
+  kind: string;
+  input: object;
+}
+
 let findings: Findings & ScanBooks;
+let engine: Engine;
 let server: TestServer;
 let browser: Browser;
 let url: string;
@@ -23,7 +35,15 @@ before(async () => {
   execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   const { database } = await createTestDatabase();
   findings = findingsOf(database);
-  server = await createTestServer({ findings, config: { pageDirectory: join(ROOT, 'web/dist') } });
+  engine = createEngine({ database, clock: systemClock, random: systemRandom, log: silentLogger });
+  const runs = createRuns(database);
+  server = await createTestServer({
+    findings,
+    engine,
+    database,
+    runs,
+    config: { pageDirectory: join(ROOT, 'web/dist') },
+  });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
   browser = await launchBrowser();
 });
@@ -31,6 +51,7 @@ before(async () => {
 after(async () => {
   await browser.close();
   await server.app.close();
+  await engine.close();
 });
 
 async function withPage(run: (driver: PageDriver) => Promise<void>, width = 1400): Promise<void> {
@@ -130,6 +151,40 @@ test('verdicts are shown, and findings are filtered by them', () =>
     await steps.getByText('Its provider still accepts it.').waitFor();
     const where = steps.getByRole('link', { name: 'https://example.com/tokens', exact: true });
     assert.equal(await where.getAttribute('href'), 'https://example.com/tokens');
+  }));
+
+test('the provider of a secret is asked from its page, unless its place cannot be read again', () =>
+  withPage(async (driver) => {
+    const { page } = driver;
+    const commit = { id: 'c0ffee11', author: 'Ann Example', date: '2026-01-01T00:00:00Z', subject: 'Add a key' };
+    await runOf(findings, 'asked', [
+      reported(1, { path: '/srv/app.env', verification: verified('active') }),
+      reported(2, { path: 'old.env', commit }),
+    ]);
+    const made = await findings.list({ target: 'asked' }, { after: null, limit: 2 });
+    const idOf = (path: string): string => made.find((finding) => finding.path === path)!.id;
+    await driver.goto(`/findings/${idOf('old.env')}`);
+    await page.getByRole('button', { name: 'Ignore' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Verify' }).count(), 0);
+    await driver.goto(`/findings/${idOf('/srv/app.env')}`);
+    const submission = page.waitForRequest('**/v1/workflows');
+    await driver.button('Verify again');
+    const { root } = (await submission).postDataJSON() as { root: { children: { children: Submitted[] }[] } };
+    const [read, keep] = root.children[0]!.children;
+    assert.deepEqual(
+      [read!.kind, read!.input],
+      [
+        'ObjectScan',
+        {
+          sources: [{ type: 'list', paths: ['/srv/app.env'] }],
+          options: { verify: true, context_lines: 0, confidence: 'low' },
+        },
+      ],
+    );
+    assert.deepEqual(keep!.input, { target: 'asked', verdicts: true });
+    await page.getByRole('link', { name: 'Show verification' }).click();
+    await page.waitForURL('**/runs/*');
+    await page.getByRole('heading', { name: 'verify findings' }).waitFor();
   }));
 
 test('the page of a finding shows where it is, its details and its history, and accepts its triage', () =>

@@ -105,7 +105,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   findings: { path: () => '/findings', operator: SELECT, press: ['Select all', 'Ignore'], confirm: 'Ignore' },
   finding: {
     path: ({ finding }) => `/findings/${finding}`,
-    operator: ['Ignore', 'False positive'],
+    operator: ['Verify', 'Ignore', 'False positive'],
     press: ['False positive'],
     confirm: 'False positive',
   },

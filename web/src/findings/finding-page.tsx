@@ -17,6 +17,7 @@ import { FindingBadge, CONFIDENCE_LABEL, STATE_MEANING, TriageBadge, VerdictBadg
 import { adviceOf, NextSteps } from './next-steps.tsx';
 import { OtherPlaces } from './other-places.tsx';
 import { TriageButtons } from './triage.tsx';
+import { VerifyButton } from './verify-button.tsx';
 
 const LIST = { label: 'Findings', href: '/findings' };
 
@@ -41,7 +42,12 @@ function FindingView({ id }: { id: string }) {
       title={finding.rule_id}
       crumbs={[LIST]}
       lead={adviceOf(finding.description).finds}
-      actions={can('operate') && <TriageButtons findings={[finding]} />}
+      actions={
+        <>
+          {can('submit') && <VerifyButton finding={finding} />}
+          {can('operate') && <TriageButtons findings={[finding]} />}
+        </>
+      }
     >
       {error !== null && <Trouble error={error} updatedAtMs={dataUpdatedAt} />}
       <CodeContext finding={finding} />

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
-import type { Finding } from '@heddle/client';
+import { type Finding, verificationOf } from '@heddle/client';
 import { DataDirectory, heddle, type HeddleProcess } from '@heddle/test-support/app/heddle-process';
 import { madeUpToken, Tree } from '../support/kinds/object-scan/planted.ts';
 
@@ -143,4 +143,25 @@ describe('the findings of a workflow', () => {
 
   const detailOf = async ({ id }: Finding): Promise<Finding> =>
     JSON.parse((await command('findings', 'get', id)).stdout) as Finding;
+});
+
+test('places are read again where they are: files, archives, buckets and images', () => {
+  const paths = [
+    '/srv/a.env',
+    '/srv/a.zip!b.env',
+    '/srv/image.tar!layer 1 (sha256:0123)!c.env',
+    's3://backups/d.env',
+    'registry.example/team/app:1!layer 2 (sha256:0123)!e.env',
+    'registry.example/team/app:1!config (sha256:0123)/environment',
+  ];
+  const workflow = verificationOf(paths.map((path) => ({ path, target: 'all' }) as Finding));
+  const { children } = workflow.root as unknown as { children: { children: { input: object }[] }[] };
+  assert.deepEqual(children[0]!.children[0]!.input, {
+    sources: [
+      { type: 'list', paths: ['/srv/a.env', '/srv/a.zip', '/srv/image.tar'] },
+      { type: 'image', images: ['registry.example/team/app:1'] },
+      { type: 's3', bucket: 'backups', prefix: 'd.env' },
+    ],
+    options: { verify: true, context_lines: 0, confidence: 'low' },
+  });
 });

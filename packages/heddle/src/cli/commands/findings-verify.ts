@@ -3,7 +3,8 @@ import { CLIENT_EXIT } from '../output/exit-codes.ts';
 import { UsageFailure } from '../output/failure.ts';
 import { given } from '../output/list-options.ts';
 import { watchWorkflow } from '../output/workflow-progress.ts';
-import type { Finding, NewWorkflow } from '../output/wire.ts';
+import { verificationOf } from '@heddle/client';
+import type { Finding } from '../output/wire.ts';
 import { count } from '@heddle/base/terminal/text';
 
 export interface FindingsVerifyOptions {
@@ -15,8 +16,6 @@ export interface FindingsVerifyOptions {
 
 /** Places that one workflow reads. */
 const PLACES_MAX = 10_000;
-
-type Source = { type: 'list'; paths: string[] } | { type: 's3'; bucket: string; prefix: string };
 
 /**
  * Verifies the secrets of findings again. No secret is stored, so a workflow reads each place once more, on a machine
@@ -50,7 +49,7 @@ export async function verifyFindings(
     output.result([], () => output.line('no findings to verify'));
     return undefined;
   }
-  const { id } = await client.submitWorkflow(workflowOf(readable));
+  const { id } = await client.submitWorkflow(verificationOf(readable));
   if (!(await hasEnded(context, id))) return CLIENT_EXIT.interrupted;
   const before = new Map(readable.map((finding) => [finding.id, finding.verification?.checked_at]));
   const verified = (await chosenFindings(context, options, ids)).filter((finding) => before.has(finding.id));
@@ -81,34 +80,6 @@ async function chosenFindings(
     if (chosen.length > PLACES_MAX) break;
   }
   return chosen;
-}
-
-/** For each target a scan of its places, and a task that keeps the verdicts. */
-function workflowOf(findings: readonly Finding[]): NewWorkflow {
-  const targets = Map.groupBy(findings, ({ target }) => target);
-  const children = [...targets].map(([target, found]) => ({
-    mode: 'sequential' as const,
-    policy: 'ContinueOnPartialFailure' as const,
-    children: [
-      {
-        kind: 'ObjectScan',
-        input: { sources: sourcesOf(found), options: { verify: true, context_lines: 0, confidence: 'low' } },
-      },
-      { kind: 'ObjectScanAggregator', input: { target, verdicts: true } },
-    ],
-  }));
-  return { name: 'verify findings', root: { mode: 'parallel', policy: 'ContinueOnFailure', children } };
-}
-
-/** An entry of an archive is read with its archive. */
-function sourcesOf(findings: readonly Finding[]): Source[] {
-  const paths = new Set(findings.map(({ path }) => path.split('!')[0]!));
-  const buckets = [...paths].flatMap((path): Source[] => {
-    const [, bucket, prefix] = /^s3:\/\/([^/]+)\/(.*)$/s.exec(path) ?? [];
-    return bucket === undefined || prefix === undefined ? [] : [{ type: 's3', bucket, prefix }];
-  });
-  const files = [...paths].filter((path) => !path.startsWith('s3://'));
-  return [...(files.length === 0 ? [] : [{ type: 'list' as const, paths: files }]), ...buckets];
 }
 
 /** Follows the workflow until it ends. Returns false if that was interrupted. */

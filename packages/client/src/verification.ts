@@ -1,0 +1,52 @@
+import type { FindingDto, NewWorkflowDto } from './wire-types.ts';
+
+type Source =
+  | { type: 'list'; paths: string[] }
+  | { type: 's3'; bucket: string; prefix: string }
+  | { type: 'image'; images: string[] };
+
+/**
+ * Returns the workflow that verifies the secrets of findings again. No secret is stored, so it reads each place once
+ * more, on a machine that may scan it. For each target it has a scan of its places, and a task that keeps the verdicts.
+ *
+ * @param findings none of a history, whose places cannot be read by their path
+ */
+export function verificationOf(findings: readonly FindingDto[]): NewWorkflowDto {
+  const targets = Map.groupBy(findings, ({ target }) => target);
+  const children = [...targets].map(([target, found]) => ({
+    mode: 'sequential' as const,
+    policy: 'ContinueOnPartialFailure' as const,
+    children: [
+      {
+        kind: 'ObjectScan',
+        input: { sources: sourcesOf(found), options: { verify: true, context_lines: 0, confidence: 'low' } },
+      },
+      { kind: 'ObjectScanAggregator', input: { target, verdicts: true } },
+    ],
+  }));
+  return { name: 'verify findings', root: { mode: 'parallel', policy: 'ContinueOnFailure', children } };
+}
+
+/** A part of an image in a registry, as opposed to an entry of an archive. */
+const IMAGE_PART = /^([^/!][^!]*)!(?:layer \d+|config) \(/;
+
+/** An entry of an archive is read with its archive. */
+function sourcesOf(findings: readonly FindingDto[]): Source[] {
+  const images = new Set<string>();
+  const paths = new Set<string>();
+  for (const { path } of findings) {
+    const image = IMAGE_PART.exec(path)?.[1];
+    if (image === undefined) paths.add(path.split('!')[0]!);
+    else images.add(image);
+  }
+  const buckets = [...paths].flatMap((path): Source[] => {
+    const [, bucket, prefix] = /^s3:\/\/([^/]+)\/(.*)$/s.exec(path) ?? [];
+    return bucket === undefined || prefix === undefined ? [] : [{ type: 's3', bucket, prefix }];
+  });
+  const files = [...paths].filter((path) => !path.startsWith('s3://'));
+  return [
+    ...(files.length === 0 ? [] : [{ type: 'list' as const, paths: files }]),
+    ...(images.size === 0 ? [] : [{ type: 'image' as const, images: [...images] }]),
+    ...buckets,
+  ];
+}
