@@ -247,7 +247,13 @@ class Simulation {
     return {
       overlap: OVERLAP,
       allocate,
-      begin: (path) => ({ scan: (chunk) => look(path, chunk), timed_out_rules: [], detections_dropped: 0 }),
+      begin: (path) => ({
+        scan: (chunk) => look(path, chunk),
+        adopt: () => null,
+        timed_out_rules: [],
+        detections_dropped: 0,
+      }),
+      beginSegment: () => assert.fail('made-up objects are not divided'),
     };
   }
 
