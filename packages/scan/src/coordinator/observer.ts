@@ -27,6 +27,8 @@ export interface ScanEnvironment {
   signal?: AbortSignal;
   /** File that keeps the run's state, so that an interrupted run can resume. */
   statePath?: string;
+  /** Bytes of the segments of large objects, which several threads scan; even, and at least `chunkBytes`. */
+  segmentBytes?: number;
   /** Entry module of the worker threads; their own by default. */
   workerEntry?: URL;
   /** Scans nothing but the object of one line, and explains that line. */

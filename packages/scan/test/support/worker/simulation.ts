@@ -223,6 +223,8 @@ class Simulation {
       },
       isExcluded: () => false,
       mark: () => undefined,
+      divide: () => null,
+      scanAhead: () => assert.fail('made-up objects are not divided'),
       onReady: () => undefined,
       onDefect: (error) => {
         throw error;
