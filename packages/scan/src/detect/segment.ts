@@ -98,13 +98,16 @@ export function replay(
   const newlines = before.newlines - assumed.newlines;
   // A line that began before what was read.
   const columns = assumed.newlines === 0 ? assumed.line_start - before.line_start : 0;
-  const placed = ({ line, column, end_line, end_column, ...rest }: Detection): Detection => ({
-    ...rest,
-    line: line + newlines,
-    column: line === 1 ? column + columns : column,
-    end_line: end_line + newlines,
-    end_column: end_line === 1 ? end_column + columns : end_column,
-  });
+  const placed = (detection: Detection): Detection => {
+    const { line, column, end_line, end_column } = detection;
+    return {
+      ...detection,
+      line: line + newlines,
+      column: line === 1 ? column + columns : column,
+      end_line: end_line + newlines,
+      end_column: end_line === 1 ? end_column + columns : end_column,
+    };
+  };
   for (const event of events) {
     if (event.type === 'settle') sink.settle(event.offset);
     else if (event.type === 'secret') sink.secret(event.text, event.is_encoded);
