@@ -167,6 +167,7 @@ test('a stopped scan of a large file ends at once and releases everything', asyn
     {
       clock: systemClock,
       segmentBytes: SEGMENT_BYTES,
+      workBytesMin: 0,
       signal: stopping.signal,
       onThreadEnd: (live) => void ends.push(live),
     },

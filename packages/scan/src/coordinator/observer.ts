@@ -29,6 +29,8 @@ export interface ScanEnvironment {
   statePath?: string;
   /** Bytes of the segments of large objects, which several threads scan; even, and at least `chunkBytes`. */
   segmentBytes?: number;
+  /** Bytes of work after which all threads start, instead of one; 0: at once. */
+  workBytesMin?: number;
   /** Entry module of the worker threads; their own by default. */
   workerEntry?: URL;
   /** Scans nothing but the object of one line, and explains that line. */

@@ -89,6 +89,7 @@ export class ScanRun {
       entry: environment.workerEntry ?? WORKER_ENTRY,
       step_ms_max: SLOW_RULES * options.ruleTimeoutMs + HANG_SLACK_MS,
       clock: environment.clock,
+      work_bytes_min: environment.workBytesMin,
     };
     const shared = { rules, depthMax, budget: this.#budget.memory, control: this.#control.buffer };
     this.#workers = new Workers(watching, this.#control, (slot) => workerInit(options, environment, shared, slot), {
@@ -190,7 +191,7 @@ export class ScanRun {
   #receive(worker: WorkerThread, message: FromWorker): void {
     switch (message.type) {
       case 'ready':
-        worker.isReady = true;
+        this.#workers.ready(worker);
         break;
       case 'results':
         this.#take(worker, message);
@@ -288,7 +289,10 @@ export class ScanRun {
       next_index: beginning.next_index,
     };
     return new Discovery(sources, frontier, options, {
-      admitted: (admitted) => this.#dispatcher.add(admitted),
+      admitted: (admitted) => {
+        this.#dispatcher.add(admitted);
+        this.#workers.expect(admitted.object.size_hint);
+      },
       problems: (index, problems) => {
         this.#settle(index, '', problems);
         this.#results.deliver();

@@ -12,6 +12,7 @@ const summary = await startScan(
   {
     clock: systemClock,
     statePath,
+    workBytesMin: 0,
     workerEntry: new URL('./odd-worker.ts', import.meta.url),
     ...(segmentBytes === undefined ? {} : { segmentBytes: Number(segmentBytes) }),
   },
