@@ -2,6 +2,7 @@ import { errorOf } from '@heddle/base/thrown';
 import { summaryLines } from '../report/text-report.ts';
 import type { Paint, ReportSummary } from '../report/report.ts';
 import { BaselineCollector } from '../baseline/write-baseline.ts';
+import type { RuleText } from '../options.ts';
 import type { Finding, Problem, ScanProgress, ScanSummary } from '../result.ts';
 import { startScan } from '../scan.ts';
 import { LOCK_SUFFIX } from '../coordinator/state-lock.ts';
@@ -15,7 +16,7 @@ import { baselineOf, ignoreListOf, readNamed } from './known.ts';
 import { optionsOf, type ScanRequest } from './options.ts';
 import { ScanOutcomes } from './outcome.ts';
 import { openOutput, type OpenTemplate, Reports, type ReportTerminal } from './reports.ts';
-import { refuseUnknownEndpoints, rulesOf } from './rules.ts';
+import { isBuiltinOnly } from './rule-files.ts';
 import { sourcesOf, STDIN } from './sources.ts';
 import { SpooledInput } from './spooled-input.ts';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
@@ -78,10 +79,8 @@ async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: A
 async function scanSources(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
   const notice = request.quiet ? (): void => undefined : terminal.notice;
   const { specs: sources, directories } = sourcesOf(request);
-  const rules = rulesOf(request.rules, directories, notice);
-  const options = optionsOf(request, { sources, rules });
+  const options = optionsOf(request, { sources, rules: await rulesOfRequest(request, directories, notice) });
   const template = request.template === null ? null : await openTemplate(request.template);
-  refuseUnknownEndpoints(rules, options.verify?.endpoints ?? []);
   const baseline = baselineOf(request, directories);
   const ignored = ignoreListOf(request, directories, notice);
   const baselineFile = request.writeBaseline === null ? null : openOutput('--write-baseline', request.writeBaseline);
@@ -113,6 +112,20 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
     reports?.discard();
     baselineFile?.discard();
   }
+}
+
+/** The code that reads rules is loaded only if they must be read. */
+async function rulesOfRequest(
+  request: ScanRequest,
+  directories: readonly string[],
+  notice: (text: string) => void,
+): Promise<RuleText[]> {
+  const endpoints = request.scan.verify?.endpoints ?? [];
+  if (endpoints.length === 0 && isBuiltinOnly(request.rules, directories)) return [];
+  const { refuseUnknownEndpoints, rulesOf } = await import('./rules.ts');
+  const rules = rulesOf(request.rules, directories, notice);
+  refuseUnknownEndpoints(rules, endpoints);
+  return rules;
 }
 
 /** The language of templates is loaded only if one is used. */
