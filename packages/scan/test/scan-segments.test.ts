@@ -21,7 +21,9 @@ const workerEntry = new URL('./support/odd-worker.ts', import.meta.url);
 
 const PEM = [
   '-----BEGIN RSA PRIVATE KEY-----',
-  ...Array.from({ length: 24 }, (_, at) => `${'MIIEpAIBAAKCAQEA7bq3xYk2Pz9RtLq8WvN4sDfGhJ'.slice(at)}${'QmZ8aXc5'.repeat(8)}`.slice(0, 64)),
+  ...Array.from({ length: 24 }, (_, at) =>
+    `${'MIIEpAIBAAKCAQEA7bq3xYk2Pz9RtLq8WvN4sDfGhJ'.slice(at)}${'QmZ8aXc5'.repeat(8)}`.slice(0, 64),
+  ),
   '-----END RSA PRIVATE KEY-----',
 ].join('\n');
 

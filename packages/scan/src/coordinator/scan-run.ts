@@ -24,7 +24,7 @@ import { progressOf, summaryOf, totalOf } from './run-figures.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { Checkpoint } from './state-journal.ts';
 import { workerInit } from './worker-init.ts';
-import { WORKER_ENTRY, type WorkerThread } from './worker-thread.ts';
+import type { WorkerThread } from './worker-thread.ts';
 import { Workers } from './workers.ts';
 
 const PROGRESS_MS = 250;
@@ -86,7 +86,8 @@ export class ScanRun {
     this.#discovery = this.#discover(sources, frontier, beginning);
     const watching = {
       threads,
-      entry: environment.workerEntry ?? WORKER_ENTRY,
+      entry: environment.workerEntry,
+      first: environment.firstThread,
       step_ms_max: SLOW_RULES * options.ruleTimeoutMs + HANG_SLACK_MS,
       clock: environment.clock,
       work_bytes_min: environment.workBytesMin,

@@ -2,7 +2,7 @@ import type { Clock } from '@heddle/base/clock';
 import { addPackedMetrics, emptyMetrics, mergeMetrics } from '../graph/metrics.ts';
 import type { TaskMetrics } from '../result.ts';
 import { CONTROL, controlWord, type FromWorker, type WorkerInit } from '../worker/protocol.ts';
-import { WorkerThread } from './worker-thread.ts';
+import { type StartedThread, startThread, WorkerThread } from './worker-thread.ts';
 
 export interface WorkersEvents {
   message(worker: WorkerThread, message: FromWorker): void;
@@ -14,7 +14,9 @@ export interface WorkersEvents {
 
 export interface WorkersOptions {
   threads: number;
-  entry: URL;
+  entry?: URL | undefined;
+  /** A thread that was started ahead, for the first slot. */
+  first?: StartedThread | undefined;
   /** A step that takes longer counts as hung. */
   step_ms_max: number;
   clock: Clock;
@@ -147,7 +149,11 @@ export class Workers {
   #startOne(slot: number): void {
     this.#watches[slot] = { progress: -1, since: 0 };
     this.#metrics[slot] ??= emptyMetrics();
-    this.#bySlot[slot] = new WorkerThread(this.#options.entry, this.#initOf(slot), {
+    const { entry, first } = this.#options;
+    // One that takes the place of another is always new.
+    const isFirst = slot === 0 && this.#bySlot[slot] === undefined;
+    const started = (isFirst ? first : undefined) ?? startThread(slot, entry);
+    this.#bySlot[slot] = new WorkerThread(started, this.#initOf(slot), {
       message: (worker, message) => this.#events.message(worker, message),
       ended: (worker, error) => this.#ended(worker, error),
     });

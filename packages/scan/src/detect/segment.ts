@@ -62,10 +62,7 @@ export class SegmentLog implements MatchSink {
 
   detection(rule: CompiledRule, detection: Detection, text: MatchedText, around: SurroundingText): void {
     const length = 2 * text.match.length + around.text.length;
-    this.#add(
-      { type: 'detection', rule: this.#plan.numberOf(rule), detection, text: plainText(text), around },
-      length,
-    );
+    this.#add({ type: 'detection', rule: this.#plan.numberOf(rule), detection, text: plainText(text), around }, length);
   }
 
   settle(offset: number): void {
@@ -91,10 +88,7 @@ interface ReplayOptions {
 }
 
 /** Passes the matches of a segment to a sink, with their true lines, and returns the true state after it. */
-export function replay(
-  { events, after }: ScannedSegment,
-  { before, assumed, plan, sink }: ReplayOptions,
-): ScanState {
+export function replay({ events, after }: ScannedSegment, { before, assumed, plan, sink }: ReplayOptions): ScanState {
   const newlines = before.newlines - assumed.newlines;
   // A line that began before what was read.
   const columns = assumed.newlines === 0 ? assumed.line_start - before.line_start : 0;

@@ -73,7 +73,8 @@ export class Division {
 
   /** Moves to a segment, which is delivered next. Returns false if another thread has claimed it. */
   moveTo(segment: number): boolean {
-    const isOwn = segment >= this.#count || Atomics.compareExchange(this.#words, NEXT, segment, segment + 1) === segment;
+    const isOwn =
+      segment >= this.#count || Atomics.compareExchange(this.#words, NEXT, segment, segment + 1) === segment;
     Atomics.store(this.#words, POSITION, segment);
     Atomics.notify(this.#words, POSITION);
     return isOwn;

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import type { MessagePort } from 'node:worker_threads';
+
 import type { CompiledRules } from '../detect/compile-rules.ts';
 import type { DetectorOptions } from '../detect/detector.ts';
 import type { ExplainTarget, LineExplanation } from '../detect/explain/line-explanation.ts';
@@ -30,6 +33,13 @@ export interface WorkerInit {
   explain?: ExplainTarget;
   /** This worker's slot, from 0; its account in the budget is one more. */
   slot: number;
+}
+
+/** Resolves with the startup data of this thread, which may start before there is any. */
+export async function receiveInit(port: MessagePort): Promise<WorkerInit> {
+  const [init] = (await once(port, 'message')) as [WorkerInit];
+  port.close();
+  return init;
 }
 
 /** Words of the shared control memory: two common ones, then two per worker. */

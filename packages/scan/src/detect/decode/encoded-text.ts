@@ -39,8 +39,7 @@ export class EncodedText {
     this.#scanner = scanner;
     this.#scannedTo = scanned_to;
     this.#wrapped = new WrappedRuns(block === null ? null : { ...block });
-    if (run !== null)
-      this.#run = { cutter: new PieceCutter('base64', run.start, run.next), plausible: run.plausible };
+    if (run !== null) this.#run = { cutter: new PieceCutter('base64', run.start, run.next), plausible: run.plausible };
     if (escapes === null) return;
     const { next, is_first, last } = escapes;
     this.#escapes = { cutter: new PieceCutter('url', is_first ? next : -1, next), last };
