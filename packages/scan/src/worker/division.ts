@@ -53,13 +53,9 @@ export class Division {
     this.#count = Math.ceil(object.size / object.segmentBytes) - 1;
   }
 
-  get hasEnded(): boolean {
-    return Atomics.load(this.#words, HAS_ENDED) !== 0;
-  }
-
-  /** True if every segment is claimed. */
+  /** True if every segment is claimed, or none may be claimed any more. */
   get isComplete(): boolean {
-    return this.hasEnded || Atomics.load(this.#words, NEXT) >= this.#count;
+    return Atomics.load(this.#words, HAS_ENDED) !== 0 || Atomics.load(this.#words, NEXT) >= this.#count;
   }
 
   /** Claims a segment to scan ahead; returns null if none may be claimed for now. */

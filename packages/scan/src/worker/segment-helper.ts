@@ -11,9 +11,9 @@ export interface SegmentHelperOptions {
   openers: Openers;
   chunkBytes: number;
   /** Sets the object that the thread is working on; null for none. */
-  mark(index: number | null): void;
+  readonly mark: (index: number | null) => void;
   deliver(object: DividedObject, result: SegmentResult): void;
-  isAborted(): boolean;
+  readonly isAborted: () => boolean;
 }
 
 /** Bytes before a segment, besides the overlap, after which the state at its beginning is usually the true one. */

@@ -8,7 +8,7 @@ export class SegmentQueue {
   #current = 0;
   /** Segments below that have not arrived may never do so. */
   #doubtfulBelow = 0;
-  #waiting: { promise: Promise<void>; resolve: () => void } | null = null;
+  #waiting: PromiseWithResolvers<null> | null = null;
 
   constructor(object: DividedObject) {
     this.division = new Division(object);
@@ -24,12 +24,12 @@ export class SegmentQueue {
    * Moves to the next segment. Returns it if it was scanned ahead, null if this thread scans it; a promise, without
    * moving, while another thread scans it.
    */
-  next(): SegmentResult | null | Promise<void> {
+  next(): SegmentResult | null | Promise<null> {
     const next = this.#current + 1;
     const isOwn = this.division.moveTo(next);
     const arrived = this.#arrived.get(next) ?? null;
     if (!isOwn && arrived === null && next >= this.#doubtfulBelow) {
-      this.#waiting ??= Promise.withResolvers<void>();
+      this.#waiting ??= Promise.withResolvers<null>();
       return this.#waiting.promise;
     }
     this.#arrived.delete(next);
@@ -50,7 +50,7 @@ export class SegmentQueue {
 
   /** Has `next` called again. */
   wake(): void {
-    this.#waiting?.resolve();
+    this.#waiting?.resolve(null);
     this.#waiting = null;
   }
 }
