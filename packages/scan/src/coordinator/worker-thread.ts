@@ -5,7 +5,7 @@ import type { TaskMetrics } from '../result.ts';
 import type { FromWorker, ToWorker, WorkerInit } from '../worker/protocol.ts';
 import type { NumberedObject } from './numbered-object.ts';
 
-export const WORKER_ENTRY = new URL(
+const WORKER_ENTRY = new URL(
   import.meta.url.endsWith('.ts') ? '../worker/worker.ts' : '../worker/worker.js',
   import.meta.url,
 );

@@ -1,13 +1,13 @@
 import { type DividedObject, divisionMemory, type SegmentResult } from './division.ts';
 import type { ObjectReading } from './object-reading.ts';
 import type { FromWorker, WorkerInit } from './protocol.ts';
-import { SegmentHelper, type SegmentHelperOptions } from './segment-helper.ts';
+import { SegmentsAhead, type SegmentsAheadOptions } from './scan-ahead.ts';
 import { SegmentQueue } from './segment-queue.ts';
 
 /** Smaller objects are not divided, in segments. */
 const SEGMENTS_MIN = 3;
 
-interface SegmentServiceOptions extends Omit<SegmentHelperOptions, 'deliver' | 'chunkBytes'> {
+interface SegmentServiceOptions extends Omit<SegmentsAheadOptions, 'deliver' | 'chunkBytes'> {
   post(message: FromWorker): void;
   /** Whether the thread has objects of its own to scan. */
   hasObjects(): boolean;
@@ -19,14 +19,14 @@ interface SegmentServiceOptions extends Omit<SegmentHelperOptions, 'deliver' | '
 export class SegmentService {
   readonly #init: WorkerInit;
   readonly #options: SegmentServiceOptions;
-  readonly #helper: SegmentHelper;
+  readonly #ahead: SegmentsAhead;
   /** Objects of this thread, by number. */
   readonly #queues = new Map<number, SegmentQueue>();
 
   constructor(init: WorkerInit, options: SegmentServiceOptions) {
     this.#init = init;
     this.#options = options;
-    this.#helper = new SegmentHelper({
+    this.#ahead = new SegmentsAhead({
       ...options,
       chunkBytes: init.chunkBytes,
       deliver: (object, result) => {
@@ -37,7 +37,7 @@ export class SegmentService {
   }
 
   get isBusy(): boolean {
-    return this.#helper.isBusy;
+    return this.#ahead.isBusy;
   }
 
   divide({ root, depth, reader, detector }: ObjectReading): SegmentQueue | null {
@@ -66,12 +66,12 @@ export class SegmentService {
 
   /** Scans segments of an object of this thread, which waits for one. */
   scanAhead(object: DividedObject): void {
-    void this.#helper.help(object, () => true, false);
+    void this.#ahead.help(object, () => true, false);
   }
 
   /** Scans segments of an object of another thread. */
   async help(object: DividedObject): Promise<void> {
-    await this.#helper.help(object, () => !this.#options.hasObjects(), true);
+    await this.#ahead.help(object, () => !this.#options.hasObjects(), true);
     this.#options.post({ type: 'helped' });
     this.#options.onReady();
   }

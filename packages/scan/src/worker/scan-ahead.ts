@@ -5,7 +5,7 @@ import type { ObjectReader } from '../source/port.ts';
 import { Division, type DividedObject, type SegmentResult } from './division.ts';
 import type { Openers } from './openers.ts';
 
-export interface SegmentHelperOptions {
+export interface SegmentsAheadOptions {
   detector: Detector;
   pool: BufferPool;
   openers: Openers;
@@ -22,11 +22,11 @@ const LEAD_BYTES = 128 * 1024;
 const HEAD_BYTES = 64;
 
 /** Scans segments of large objects ahead of the thread that delivers them. */
-export class SegmentHelper {
-  readonly #options: SegmentHelperOptions;
+export class SegmentsAhead {
+  readonly #options: SegmentsAheadOptions;
   #running: Promise<void> | null = null;
 
-  constructor(options: SegmentHelperOptions) {
+  constructor(options: SegmentsAheadOptions) {
     this.#options = options;
   }
 
