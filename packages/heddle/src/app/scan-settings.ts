@@ -1,5 +1,6 @@
 import { SCOPE_SETTING, scopeEntry } from '@heddle/recon/command/scope-setting';
 import { VERIFY_OPTIONS } from '@heddle/scan/verify/options';
+import { isScanRoot } from '../kinds/object-scan/roots.ts';
 import * as kind from './setting.ts';
 
 const { endpoints, allow, proxy } = VERIFY_OPTIONS;
@@ -12,11 +13,11 @@ export const SCAN_SETTING_GROUPS = {
       name: 'HEDDLE_SCAN_ROOTS',
       fallback: [],
       fallbackText: 'nothing; with `heddle up` on loopback the working directory',
-      allowed: 'a comma-separated list of paths and of addresses such as s3://bucket/prefix',
-      item: (given) =>
-        !/^s3:/i.test(given) || (/^s3:\/\/[^/?\s]+/i.test(given) && URL.canParse(given)) ? given : null,
+      allowed:
+        'a comma-separated list of paths and of addresses such as s3://bucket/prefix or image:registry.example/team',
+      item: (given) => (isScanRoot(given) ? given : null),
       description:
-        'What tasks of the kind `ObjectScan` may read on this machine: directories and `s3://BUCKET/PREFIX`, comma-separated',
+        'What tasks of the kind `ObjectScan` may read on this machine: directories, `s3://BUCKET/PREFIX` and `image:REPOSITORY`, comma-separated',
     }),
     scanInServer: kind.onOff({
       name: 'HEDDLE_SCAN_IN_SERVER',

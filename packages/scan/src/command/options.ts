@@ -12,7 +12,7 @@ import {
   type ScanOptions,
   type SourceSpec,
 } from '../options.ts';
-import { parsePlatform } from '../archive/image/plan.ts';
+import { parsePlatform } from '../archive/image/documents.ts';
 import { pathFilter } from '../path-filter.ts';
 import { proxiesOf, VERIFY_OPTIONS, type VerifyOptions } from '../verify/options.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../report/report.ts';

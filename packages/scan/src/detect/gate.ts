@@ -17,7 +17,10 @@ export function appliesTo(
   return (where === null || where.test(path)) && !allowlists.some((list) => list.allowsObject(path, commit));
 }
 
-/** After this many searches of a rule, only one in as many is timed, and stands for all: the clock costs as much as a search. */
+/**
+ * One search in this many is timed, and stands for all of them: the clock costs as much as a search. The steps of each
+ * search are bounded, so the first ones need no clock.
+ */
 const SAMPLED = 16;
 
 /** Decides which rules apply to one object and tracks the time each has spent on it. */
@@ -59,11 +62,10 @@ export class RuleGate implements ObjectGate {
   timed<T>(rule: CompiledRule, search: () => T): T {
     let spent = this.#spent.get(rule);
     if (spent === undefined) this.#spent.set(rule, (spent = { searches: 0, ms: 0 }));
-    const stands = spent.searches < SAMPLED ? 1 : SAMPLED;
-    if (spent.searches++ % stands !== 0) return search();
+    if (++spent.searches % SAMPLED !== 0) return search();
     const before = this.#clock.monotonic();
     const result = search();
-    spent.ms += stands * (this.#clock.monotonic() - before);
+    spent.ms += SAMPLED * (this.#clock.monotonic() - before);
     if (spent.ms > this.#timeoutMs && this.applies(rule)) {
       this.#applies.set(rule, false);
       this.timedOut.push(rule.rule.id);

@@ -106,6 +106,7 @@ export class Layer {
     const group = this.#plan.probesAt(state, address);
     const { probes } = group;
     let outlook = this.#plan.outlook(group, address, begin + length);
+    if (outlook === 0 && group.allFiltered) return;
     for (let at = 0; at < probes.length; at++) {
       const probe = probes[at]!;
       const hit = address - begin + base_offset - probe.length;

@@ -28,6 +28,7 @@ export interface Probe {
 /** The probes of one automaton state: their keywords end at the same byte. */
 export interface ProbeGroup {
   probes: readonly Probe[];
+  allFiltered: boolean;
   /** Hits so far, until there are many. */
   hits: number;
   /** Of a group with many hits: which of its filtered probes may match, in their order. Cheaper than their filters. */
@@ -97,7 +98,8 @@ export class DetectionPlan {
 
   #groupOf(state: number): ProbeGroup {
     const words = [...outputsOf(this.#compiled.automaton, state)];
-    return { probes: words.flatMap((word) => this.#probesOf(word)), hits: 0, ahead: null, undecided: 0 };
+    const probes = words.flatMap((word) => this.#probesOf(word));
+    return { probes, allFiltered: probes.every(({ filtered }) => filtered), hits: 0, ahead: null, undecided: 0 };
   }
 
   #aheadOf(probes: readonly Probe[], end: number): LookAhead | null {

@@ -6,8 +6,7 @@ const SHOWN_SHARE = 5;
 const MASK = '***';
 
 /** Text beside a secret is often a secret too: runs of letters and digits of at least this length. */
-const RUN = /[\w+/=~.-]+/g;
-const TOKEN_LENGTH_MIN = 16;
+const RUN = /[\w+/=~.-]{16,}/g;
 /** A word that may end in a version or a number, or a short number. */
 const WORD = /^(?:[A-Za-z]*\d{0,3}|\d{1,8})$/;
 
@@ -51,7 +50,7 @@ function redactWithin(text: string, secret: string, shown: string): string {
 }
 
 function isToken(run: string): boolean {
-  return run.length >= TOKEN_LENGTH_MIN && /\d/.test(run) && /[A-Za-z]/.test(run);
+  return /\d/.test(run) && /[A-Za-z]/.test(run);
 }
 
 /** Finds what looks like a secret in code: paths and names of ordinary words do not. */

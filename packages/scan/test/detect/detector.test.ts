@@ -219,7 +219,8 @@ test('a rule that takes too long on an object is stopped there and reported', ()
   const object = detector.begin('x')!;
   const bytes = Buffer.from('tok_abcd1234 '.repeat(20));
   const found = object.scan({ bytes, length: bytes.length, prefix_length: 0, base_offset: 0, last: true });
-  assert.equal(found.length, 4);
+  // The sixteenth search is the first that is timed, for all before it.
+  assert.equal(found.length, 16);
   assert.deepEqual(object.timed_out_rules, ['token']);
   assert.equal(detector.begin('y')!.timed_out_rules.length, 0);
 });

@@ -22,7 +22,7 @@ import {
   writeLayout,
   type BuiltImage,
 } from '../support/image/images.ts';
-import { TestRegistry, type RegistryOptions } from '../support/image/registry.ts';
+import { TestRegistry, type RegistryOptions } from '@heddle/test-support/scan/image/registry';
 import { optionsFor, scan, temporaryFolder, write } from '../support/scan-fixture.ts';
 import { conforms, listAll } from '../support/source/conformance.ts';
 

@@ -2,11 +2,19 @@ import { realpathSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
 
 import type { SourceSpec } from '@heddle/scan/options';
+import { parseReference } from '@heddle/scan/source/image/reference';
 
 interface Bucket {
   bucket: string;
   prefix: string;
   endpoint: string | null;
+}
+
+/** Repositories of a registry. */
+interface ImageRoot {
+  origin: string;
+  /** Empty for all of them, or ends with a slash. */
+  parent: string;
 }
 
 /**
@@ -17,12 +25,14 @@ export class ScanRoots {
   readonly #entries: readonly string[];
   readonly #directories: readonly string[];
   readonly #buckets: readonly Bucket[];
+  readonly #images: readonly ImageRoot[];
 
-  /** @param entries directories, files, and `s3://BUCKET/PREFIX?endpoint=URL` */
+  /** @param entries directories, files, `s3://BUCKET/PREFIX?endpoint=URL` and `image:REPOSITORY` */
   constructor(entries: readonly string[]) {
     this.#entries = entries;
-    this.#directories = entries.filter((entry) => !isBucket(entry));
+    this.#directories = entries.filter((entry) => !isBucket(entry) && !isImage(entry));
     this.#buckets = entries.filter(isBucket).map(bucketOf);
+    this.#images = entries.filter(isImage).flatMap((entry) => imageRoot(entry) ?? []);
   }
 
   /** @throws Error with the reason and the remedy if a source must not be read */
@@ -46,7 +56,8 @@ export class ScanRoots {
           this.#requireBucket(source);
           break;
         case 'image':
-          throw new Error('a task cannot scan images; use heddle scan --image');
+          for (const image of source.images) this.#requireImage(image);
+          break;
         case 'stdin':
           throw new Error('a task has no standard input to scan');
       }
@@ -73,6 +84,12 @@ export class ScanRoots {
     throw this.#refusal(`s3://${bucket}/${prefix}${at}`);
   }
 
+  #requireImage(image: string): void {
+    const { origin, repository } = parseReference(image) ?? {};
+    const isAllowed = this.#images.some((root) => root.origin === origin && `${repository}/`.startsWith(root.parent));
+    if (!isAllowed) throw this.#refusal(`the image ${image}`);
+  }
+
   #refusal(what: string): Error {
     const allowed = this.#entries.join(', ');
     const rule =
@@ -85,8 +102,26 @@ export class ScanRoots {
   }
 }
 
+/** Returns whether an entry is a path, or a well-formed address. */
+export function isScanRoot(entry: string): boolean {
+  if (isImage(entry)) return imageRoot(entry) !== null;
+  return !/^s3:/i.test(entry) || (/^s3:\/\/[^/?\s]+/i.test(entry) && URL.canParse(entry));
+}
+
 function isBucket(entry: string): boolean {
   return /^s3:\/\//i.test(entry);
+}
+
+function isImage(entry: string): boolean {
+  return /^image:/i.test(entry);
+}
+
+/** Parses `image:registry.example/team`, or a whole registry; null for anything else. */
+function imageRoot(entry: string): ImageRoot | null {
+  const parent = entry.replace(/^image:/i, '').replace(/\/$/, '');
+  // A name below it, with more parts than those that a registry completes.
+  const below = parseReference(`${parent}/x/x`);
+  return below === null ? null : { origin: below.origin, parent: below.repository.slice(0, -'x/x'.length) };
 }
 
 function bucketOf(entry: string): Bucket {

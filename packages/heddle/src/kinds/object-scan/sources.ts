@@ -1,12 +1,16 @@
 import type { Members } from '@heddle/base/parse/members';
 import type { PathSlice, SourceSpec } from '@heddle/scan/options';
+import { parsePlatform } from '@heddle/scan/archive/image/documents';
+import { parseReference } from '@heddle/scan/source/image/reference';
 import { objectMember, objectsMember, textsMember } from '../definition/input-schema.ts';
 
 const SOURCES_MAX = 1000;
 const PATHS_MAX = 10_000;
 const PATH_CHARACTERS_MAX = 4096;
 const NAMES_MAX = 4096;
-const TYPES = ['path', 'git', 's3', 'list'] as const;
+const IMAGES_MAX = 100;
+const IMAGE_CHARACTERS_MAX = 1000;
+const TYPES = ['path', 'git', 's3', 'image', 'list'] as const;
 
 /** Reads the member `sources`: what to scan, on the scanning machine or in object storage. */
 export function readSources(input: Members): SourceSpec[] {
@@ -27,6 +31,8 @@ function readSource(source: Members): SourceSpec | null {
       return readGit(source);
     case 's3':
       return readS3(source);
+    case 'image':
+      return readImage(source);
     case 'list':
       return readList(source);
     case null:
@@ -94,6 +100,21 @@ function readS3(source: Members): SourceSpec {
     ...(region === null ? {} : { region }),
     ...(force_path_style === null ? {} : { force_path_style }),
   };
+}
+
+function readImage(source: Members): SourceSpec {
+  source.refuseOthers(['type', 'images', 'platform']);
+  source.requireAll('images');
+  const images = textsMember(source, 'images', { max: IMAGES_MAX, maxChars: IMAGE_CHARACTERS_MAX }) ?? [];
+  // Archives and layouts on the scanning machine are files like others.
+  if (images.length === 0 || images.some((image) => parseReference(image) === null)) {
+    source.fault('images', 'must be names of images in a registry, such as registry.example/app:1.2');
+  }
+  const platform = source.text('platform', 100);
+  if (platform !== null && platform !== 'all' && parsePlatform(platform) === null) {
+    source.fault('platform', 'must be all, or a platform such as linux/arm64');
+  }
+  return { type: 'image', images: [...new Set(images)], ...(platform === null ? {} : { platform }) };
 }
 
 function readList(source: Members): SourceSpec {

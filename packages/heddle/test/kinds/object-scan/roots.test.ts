@@ -10,8 +10,13 @@ const roots = new ScanRoots([
   '/srv/repositories/',
   's3://backups/nightly/',
   's3://local?endpoint=http%3A%2F%2F127.0.0.1%3A9000',
+  'image:registry.example/team/',
+  'image:registry.example/shop',
+  'image:127.0.0.1:5000',
+  'image:docker.io/library',
 ]);
 
+const image = (name: string): SourceSpec => ({ type: 'image', images: [name] });
 const bucket = (name: string, extra: Partial<Bucket> = {}): Bucket => ({ type: 's3', bucket: name, ...extra });
 
 test('buckets are allowed by name, prefix and service', () => {
@@ -26,6 +31,12 @@ test('buckets are allowed by name, prefix and service', () => {
   roots.requireAllowed(allowed);
 });
 
+test('images are allowed by registry and repository, in all versions', () => {
+  const names = ['team/app:1', 'team/app/worker', 'shop', 'shop/worker', `team/app@sha256:${'0'.repeat(64)}`];
+  for (const name of names) roots.requireAllowed([image(`registry.example/${name}`)]);
+  for (const name of ['127.0.0.1:5000/any/thing', 'alpine:3', 'docker.io/alpine']) roots.requireAllowed([image(name)]);
+});
+
 test('everything else is rejected, with what is allowed', () => {
   const refused: SourceSpec[] = [
     bucket('backups'),
@@ -37,6 +48,12 @@ test('everything else is rejected, with what is allowed', () => {
     { type: 'git', repository: '/srv/repositories/../private' },
     { type: 'list', name: 'list', paths: ['/srv/repositories/a', '/etc/passwd'] },
     { type: 'stdin', name: 'stdin' },
+    image('registry.example/teams/app:1'),
+    image('registry.example/other'),
+    image('registry.example:8443/team/app'),
+    image('http://registry.example/team/app'),
+    image('team/app'),
+    { type: 'image', images: ['registry.example/team/app', 'other.example/team/app'] },
   ];
   for (const source of refused) {
     assert.throws(

@@ -1,6 +1,7 @@
 /** One ObjectScan task on real files. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import type { ReportedFinding } from '@heddle/core/domain/finding';
 import type { JsonObject } from '@heddle/base/json';
 import type { ChunkKey, ScanBooks } from '@heddle/core/engine/port';
 import type { ScanTaskResult } from '../../../src/kinds/object-scan/task-result.ts';
+import { TestRegistry } from '@heddle/test-support/scan/image/registry';
 import { runOnce, type RunOptions } from '../../support/dispatch/kind/running.ts';
 import { scanKinds } from '../../support/kinds/object-scan/kinds.ts';
 import { madeUpToken, Tree } from '../../support/kinds/object-scan/planted.ts';
@@ -162,7 +164,10 @@ describe('a task that scans', () => {
       options: { decode_depth: -1 },
     });
     assert.match(completion.reason!, /input\.sources\[0\]\.paht: is not a known member; did you mean "path"/);
-    assert.match(completion.reason!, /input\.sources\[1\]\.type: must be "path", "git", "s3" or "list", not "ftp"/);
+    assert.match(
+      completion.reason!,
+      /input\.sources\[1\]\.type: must be "path", "git", "s3", "image" or "list", not "ftp"/,
+    );
     assert.match(completion.reason!, /input\.options\.decode_depth: must be between 0 and 10, not -1/);
     const option = { sources: [{ type: 'git', repository: tree.root, revisions: ['--output=x'] }] };
     assert.match((await scan(option)).completion.reason!, /input\.sources\[0\]\.revisions: must be revisions/);
@@ -210,3 +215,48 @@ describe('a task that scans', () => {
     large.remove();
   });
 });
+
+describe('a task that scans an image', () => {
+  it('finds secrets in layers, of the repositories that it may read', async () => {
+    const layer = new Tree({ 'app/settings.env': `TOKEN=${madeUpToken(1)}\n` });
+    const blob = gzipSync(execFileSync('tar', ['-c', 'app'], { cwd: layer.root }));
+    const config = Buffer.from(JSON.stringify({ architecture: 'amd64', os: 'linux', config: {}, history: [] }));
+    const manifest = Buffer.from(
+      JSON.stringify({
+        schemaVersion: 2,
+        mediaType: 'application/vnd.oci.image.manifest.v1+json',
+        config: {
+          mediaType: 'application/vnd.oci.image.config.v1+json',
+          digest: digestOf(config),
+          size: config.length,
+        },
+        layers: [
+          { mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip', digest: digestOf(blob), size: blob.length },
+        ],
+      }),
+    );
+    const blobs = new Map([config, blob].map((each) => [digestOf(each), each]));
+    const registry = new TestRegistry({ blobs, tags: { '1': manifest } });
+    await registry.start();
+    try {
+      const { scan: definition } = scanKinds(`image:${registry.host}/team`, null);
+      const input = { sources: [{ type: 'image', images: [`${registry.host}/team/app:1`] }] };
+      const { completion } = await runOnce(definition, { input });
+      assert.equal(completion.outcome, 'succeeded', completion.reason);
+      const { findings } = completion.result as unknown as ScanTaskResult;
+      assert.deepEqual(
+        findings.map(({ path }) => path.replace(/^.*!/, '')),
+        ['app/settings.env'],
+      );
+      const refused = await runOnce(definition, { input: { sources: [{ type: 'image', images: ['alpine:3'] }] } });
+      assert.match(refused.completion.reason ?? '', /the image alpine:3 may not be read: .*HEDDLE_SCAN_ROOTS/);
+    } finally {
+      await registry.stop();
+      layer.remove();
+    }
+  });
+});
+
+function digestOf(bytes: Uint8Array): string {
+  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+}

@@ -93,6 +93,12 @@ function descriptorOf(value: unknown): Descriptor | null {
   };
 }
 
+/** Parses `linux/arm64/v8`; null if it has another form. */
+export function parsePlatform(text: string): Platform | null {
+  const [, os, architecture, variant = ''] = /^([a-z0-9]+)\/([a-z0-9_]+)(?:\/(\w+))?$/.exec(text) ?? [];
+  return os === undefined || architecture === undefined ? null : { os, architecture, variant };
+}
+
 function platformOf({ os, architecture, variant }: Json): Platform {
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
   return { os: text(os), architecture: text(architecture), variant: text(variant) };

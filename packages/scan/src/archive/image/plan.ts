@@ -7,7 +7,6 @@ import {
   layerDigestsOf,
   manifestsOf,
   objectOf,
-  type Platform,
   savedImagesOf,
 } from './documents.ts';
 
@@ -125,10 +124,4 @@ function digestIn(name: string): string | null {
 
 function shortened(digest: string): string {
   return isDigest(digest) ? digest.slice(0, digest.indexOf(':') + 1 + DIGITS_SHOWN) : digest;
-}
-
-/** Parses `linux/arm64/v8`; null if it has another form. */
-export function parsePlatform(text: string): Platform | null {
-  const [, os, architecture, variant = ''] = /^([a-z0-9]+)\/([a-z0-9_]+)(?:\/(\w+))?$/.exec(text) ?? [];
-  return os === undefined || architecture === undefined ? null : { os, architecture, variant };
 }

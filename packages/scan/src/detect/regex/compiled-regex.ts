@@ -139,8 +139,7 @@ function searchNative(regex: RegExp, text: string, from: number, lastStart: numb
   regex.lastIndex = from;
   const match = regex.exec(text);
   if (match === null || match.index > lastStart) return null;
-  const [whole, ...groups] = match;
-  return { start: match.index, end: match.index + whole.length, groups };
+  return { start: match.index, end: match.index + match[0].length, groups: match.slice(1) };
 }
 
 function matchOf(text: string, spans: Spans): RegexMatch {

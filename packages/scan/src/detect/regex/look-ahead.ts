@@ -52,11 +52,12 @@ export class LookAhead {
   /** Returns the bits of the patterns that may match, or `UNDECIDED`; reads `bytes` from `at` to before `end`. */
   outlook(bytes: Uint8Array, at: number, end: number): number {
     const classOf = this.#classOf;
+    const classes = this.#classes;
     const stop = Math.min(end, at + REACH);
     let state = this.#start;
     for (let next = at; state > UNKNOWN && next < stop; next++) {
       const byte = bytes[next]!;
-      const to = this.#rows[state * this.#classes + classOf[byte]!]!;
+      const to = this.#rows[state * classes + classOf[byte]!]!;
       state = to === UNKNOWN ? this.#step(state, byte) : to;
     }
     return state > UNKNOWN || state === TOO_MANY ? UNDECIDED : -1 - state;

@@ -4,9 +4,10 @@ import {
   configText,
   type Descriptor,
   DOCUMENT_BYTES_MAX,
+  parsePlatform,
   type Platform,
 } from '../../archive/image/documents.ts';
-import { type ChoosePlatforms, type ImagePart, parsePlatform } from '../../archive/image/plan.ts';
+import type { ChoosePlatforms, ImagePart } from '../../archive/image/plan.ts';
 import { EnumCursor } from '../../graph/cursor.ts';
 import type { SourceSpec } from '../../options.ts';
 import type { Problem } from '../../result.ts';
