@@ -3,7 +3,8 @@ import { messageOf } from '@heddle/base/thrown';
 import { ScanRun } from './coordinator/scan-run.ts';
 import type { ScanEnvironment, ScanObserver } from './coordinator/observer.ts';
 import { type Checkpoint, StateJournal } from './coordinator/state-journal.ts';
-import { type CompiledRules, compileRules } from './detect/compile-rules.ts';
+import type { CompiledRules } from './detect/compile-rules.ts';
+import { rulesOfScan } from './detect/rules-of-scan.ts';
 import { emptyMetrics } from './graph/metrics.ts';
 import { BUFFER_LEN_MAX } from './graph/limits.ts';
 import type { ScanOptions, SourceSpec } from './options.ts';
@@ -27,7 +28,7 @@ export async function startScan(
 ): Promise<ScanSummary> {
   const startedAt = environment.clock.monotonic();
   checkOptions(options);
-  const rules = compileRules(options);
+  const rules = await rulesOfScan(options);
   const journal = environment.statePath === undefined ? null : StateJournal.open(environment.statePath, options);
   const sources: ObjectSource[] = [];
   let verifying: VerifyingPart | null = null;

@@ -63,6 +63,18 @@ test('scans a bucket of several pages completely, and resumes from its state', a
   assert.equal(summary.metrics.objects_completed, 1050);
 });
 
+test('a large object is scanned by all threads, with the findings of one', async () => {
+  const options = await bucketOf('large');
+  const lines = Array.from({ length: 4000 }, (_, i) => `${'a line without a key\n'.repeat(40)}MADEUP-${100_000 + i}\n`);
+  await put('large', 'a', lines.join(''));
+  const environment = { segmentBytes: 256 * 1024 };
+  const one = await scan({ ...options, chunkBytes: 16 * 1024, threads: 1 }, environment);
+  const all = await scan({ ...options, chunkBytes: 16 * 1024, threads: 2 }, environment);
+  assert.equal(one.findings.length, 4000);
+  assert.deepEqual(all.findings, one.findings);
+  assert.equal(all.summary.metrics.bytes_scanned, one.summary.metrics.bytes_scanned);
+});
+
 test('an object replaced during reading is reported, with the findings so far', async () => {
   const options = await bucketOf('changing');
   // More findings at its beginning than may be in transit: reading waits for the consumer.

@@ -14,9 +14,7 @@ import type { VerifyEndpoint } from '../verify/options.ts';
 import { readNamed } from './known.ts';
 import { patternFaults } from './pattern-faults.ts';
 import type { RuleChoice } from './options.ts';
-
-/** Names of rule files searched for in the scanned directories; the first match in each directory applies. */
-const RULE_FILES = ['.heddle-scan.toml', '.gitleaks.toml', 'gitleaks.toml'] as const;
+import { ruleFileIn } from './rule-files.ts';
 
 /** Maximum length of a chain of files that extend files. */
 const EXTENDED_MAX = 8;
@@ -47,7 +45,9 @@ export function rulesOf(
   const texts = withBuiltin([...named, ...found], choice);
   const faults = texts.flatMap((text) => patternFaults(parseRules(text)));
   if (faults.length > 0) throw refused(`${faults.join('\n  ')}${remedy}`);
-  const { warnings } = checked(() => loadRules({ rules: texts }), found.length > 0 ? remedy : '');
+  // Reading the built-in rules takes longer than scanning a small directory.
+  const warnings =
+    texts.length === 0 ? [] : checked(() => loadRules({ rules: texts }), found.length > 0 ? remedy : '').warnings;
   for (const warning of warnings) notice(`warning: ${warning}`);
   refuseUnknown(texts, choice);
   return texts;
@@ -60,8 +60,8 @@ export function ruleSetOf(choice: RuleChoice, directories: readonly string[], no
 
 function rulesFoundIn(directories: readonly string[], notice: (text: string) => void): RuleText[] {
   return directories.flatMap((directory) => {
-    const path = RULE_FILES.map((name) => join(directory, name)).find((each) => existsSync(each));
-    if (path === undefined) return [];
+    const path = ruleFileIn(directory);
+    if (path === null) return [];
     notice(`rules: ${path} (--no-config ignores it)`);
     // The author of the scanned files must not choose where secrets are sent.
     return withExtended(path, path).map((text) => ({ ...text, untrusted: true }));

@@ -2,8 +2,10 @@ import { errorOf } from '@heddle/base/thrown';
 import { summaryLines } from '../report/text-report.ts';
 import type { Paint, ReportSummary } from '../report/report.ts';
 import { BaselineCollector } from '../baseline/write-baseline.ts';
+import type { RuleText } from '../options.ts';
 import type { Finding, Problem, ScanProgress, ScanSummary } from '../result.ts';
 import { startScan } from '../scan.ts';
+import type { StartedThread } from '../coordinator/worker-thread.ts';
 import { LOCK_SUFFIX } from '../coordinator/state-lock.ts';
 import { HeddleError } from '@heddle/base/errors';
 import { silentLogger } from '@heddle/base/logger';
@@ -15,7 +17,7 @@ import { baselineOf, ignoreListOf, readNamed } from './known.ts';
 import { optionsOf, type ScanRequest } from './options.ts';
 import { ScanOutcomes } from './outcome.ts';
 import { openOutput, type OpenTemplate, Reports, type ReportTerminal } from './reports.ts';
-import { refuseUnknownEndpoints, rulesOf } from './rules.ts';
+import { isBuiltinOnly } from './rule-files.ts';
 import { sourcesOf, STDIN } from './sources.ts';
 import { SpooledInput } from './spooled-input.ts';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
@@ -48,13 +50,23 @@ export interface ScanTerminal extends ReportTerminal {
   flushed: () => Promise<void>;
 }
 
+/** The process that a scan runs in. */
+interface ScanProcess {
+  interrupted: AbortSignal;
+  firstThread: StartedThread;
+}
+
 /** How a scan was made to end early. */
 type Ending = 'interrupted' | 'closed' | 'failed';
 
 /** `heddle scan`: from the command line to the exit code. Every failure is an error of the scan, never a finding. */
-export async function runScan(request: ScanRequest, terminal: ScanTerminal): Promise<ScanExit> {
+export async function runScan(
+  request: ScanRequest,
+  terminal: ScanTerminal,
+  firstThread: StartedThread,
+): Promise<ScanExit> {
   try {
-    return await untilInterrupted<ScanExit>((interrupted) => scan(request, terminal, interrupted));
+    return await untilInterrupted<ScanExit>((interrupted) => scan(request, terminal, { interrupted, firstThread }));
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
     if (error instanceof HeddleError) throw refused(error.message, error);
@@ -65,23 +77,21 @@ export async function runScan(request: ScanRequest, terminal: ScanTerminal): Pro
   }
 }
 
-async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
+async function scan(request: ScanRequest, terminal: ScanTerminal, process: ScanProcess): Promise<ScanExit> {
   const spool = request.diff === STDIN ? new SpooledInput() : null;
   try {
-    await spool?.fill(interrupted);
-    return await scanSources(spool === null ? request : { ...request, diff: spool.path }, terminal, interrupted);
+    await spool?.fill(process.interrupted);
+    return await scanSources(spool === null ? request : { ...request, diff: spool.path }, terminal, process);
   } finally {
     spool?.remove();
   }
 }
 
-async function scanSources(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
+async function scanSources(request: ScanRequest, terminal: ScanTerminal, process: ScanProcess): Promise<ScanExit> {
   const notice = request.quiet ? (): void => undefined : terminal.notice;
   const { specs: sources, directories } = sourcesOf(request);
-  const rules = rulesOf(request.rules, directories, notice);
-  const options = optionsOf(request, { sources, rules });
+  const options = optionsOf(request, { sources, rules: await rulesOfRequest(request, directories, notice) });
   const template = request.template === null ? null : await openTemplate(request.template);
-  refuseUnknownEndpoints(rules, options.verify?.endpoints ?? []);
   const baseline = baselineOf(request, directories);
   const ignored = ignoreListOf(request, directories, notice);
   const baselineFile = request.writeBaseline === null ? null : openOutput('--write-baseline', request.writeBaseline);
@@ -93,7 +103,7 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
     const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets, onlyActive });
     const state = request.state === null ? [] : [request.state, `${request.state}${LOCK_SUFFIX}`];
     const own = [...reports.targets, ...(baselineFile?.target ? [baselineFile.target] : []), ...state];
-    const run = new Run(outcomes, terminal, interrupted, reports.hasFiles);
+    const run = new Run(outcomes, terminal, process, reports.hasFiles);
     const summary = outcomes.summary(await run.start(withoutOwnFiles(options, own, directories), request.state));
     const { ending } = run;
     terminal.stopProgress();
@@ -115,6 +125,20 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
   }
 }
 
+/** The code that reads rules is loaded only if they must be read. */
+async function rulesOfRequest(
+  request: ScanRequest,
+  directories: readonly string[],
+  notice: (text: string) => void,
+): Promise<RuleText[]> {
+  const endpoints = request.scan.verify?.endpoints ?? [];
+  if (endpoints.length === 0 && isBuiltinOnly(request.rules, directories)) return [];
+  const { refuseUnknownEndpoints, rulesOf } = await import('./rules.ts');
+  const rules = rulesOf(request.rules, directories, notice);
+  refuseUnknownEndpoints(rules, endpoints);
+  return rules;
+}
+
 /** The language of templates is loaded only if one is used. */
 async function openTemplate(path: string): Promise<OpenTemplate> {
   const { ReportTemplate, TemplateReport } = await import('../report/template-report.ts');
@@ -126,13 +150,16 @@ async function openTemplate(path: string): Promise<OpenTemplate> {
 class Run {
   readonly #outcomes: ScanOutcomes;
   readonly #terminal: ScanTerminal;
+  readonly #firstThread: StartedThread;
   readonly #abort = new AbortController();
   #ending: Ending | null = null;
   #failure: unknown = null;
 
-  constructor(outcomes: ScanOutcomes, terminal: ScanTerminal, interrupted: AbortSignal, hasFiles: boolean) {
+  constructor(outcomes: ScanOutcomes, terminal: ScanTerminal, process: ScanProcess, hasFiles: boolean) {
+    const { interrupted } = process;
     this.#outcomes = outcomes;
     this.#terminal = terminal;
+    this.#firstThread = process.firstThread;
     if (interrupted.aborted) this.#end('interrupted');
     else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
     terminal.onClosed((error) => {
@@ -155,7 +182,12 @@ class Run {
       onProblem: (problem: Problem) => this.#guarded(() => this.#outcomes.problem(problem)),
       onProgress: (progress: ScanProgress) => this.#terminal.progress(progress),
     };
-    const environment = { clock: systemClock, log: silentLogger, signal: this.#abort.signal };
+    const environment = {
+      clock: systemClock,
+      log: silentLogger,
+      signal: this.#abort.signal,
+      firstThread: this.#firstThread,
+    };
     const summary = await startScan(options, observer, {
       ...environment,
       ...(statePath === null ? {} : { statePath }),

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 
 import { systemClock } from '@heddle/base/clock';
+import { startThread } from '../coordinator/worker-thread.ts';
 import type { ScanTerminal } from './run-scan.ts';
 import { keepHeapSmall } from './small-heap.ts';
 import { Output } from '@heddle/base/terminal/output';
@@ -65,6 +66,8 @@ async function scan(paths: readonly string[], options: object): Promise<void> {
     flushed: () => new Promise((resolve) => void stdout.write('', () => resolve())),
   };
   keepHeapSmall();
+  // Loads its code at the same time as this one.
+  const firstThread = startThread(0);
   const { runScan } = await import('./run-scan.ts');
-  process.exitCode = await runScan(request, terminal);
+  process.exitCode = await runScan(request, terminal, firstThread);
 }

@@ -3,8 +3,7 @@ import { resolve } from 'node:path';
 
 import type { SourceSpec } from '../options.ts';
 import { refused, systemFault } from '@heddle/base/terminal/refusal';
-import { isLocalImage } from '../source/image/open-store.ts';
-import { parseReference } from '../source/image/reference.ts';
+import { isLocalImage, parseReference } from '../source/image/reference.ts';
 import type { ScanRequest } from './options.ts';
 
 export interface ScanSources {

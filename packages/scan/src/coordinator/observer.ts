@@ -3,6 +3,7 @@ import type { Logger } from '@heddle/base/logger';
 import type { ExplainTarget, LineExplanation } from '../detect/explain/line-explanation.ts';
 import type { LiveCounts } from '../graph/live.ts';
 import type { Finding, Problem, ScanProgress } from '../result.ts';
+import type { StartedThread } from './worker-thread.ts';
 
 /**
  * Receives the results of a scan. Findings and problems arrive in the order of the objects; a returned promise is
@@ -27,8 +28,14 @@ export interface ScanEnvironment {
   signal?: AbortSignal;
   /** File that keeps the run's state, so that an interrupted run can resume. */
   statePath?: string;
+  /** Bytes of the segments of large objects, which several threads scan; even, and at least `chunkBytes`. */
+  segmentBytes?: number;
+  /** Bytes of work after which all threads start, instead of one; 0: at once. */
+  workBytesMin?: number;
   /** Entry module of the worker threads; their own by default. */
   workerEntry?: URL;
+  /** A thread that was started ahead, which saves the time that it takes to load. */
+  firstThread?: StartedThread;
   /** Scans nothing but the object of one line, and explains that line. */
   explain?: ExplainTarget & { onExplained(explanation: LineExplanation): void };
   /** Receives the resources each thread still holds when it ends, this thread last: all zero, however the run ended. */

@@ -10,10 +10,11 @@ import type { ScanOptions } from '../options.ts';
 import { pathFilter } from '../path-filter.ts';
 import type { Finding, Problem, ScanProgress, ScanSummary, TaskMetrics } from '../result.ts';
 import type { ObjectSource } from '../source/port.ts';
-import { CONTROL, type FromWorker, type WorkerInit } from '../worker/protocol.ts';
+import { CONTROL, type FromWorker } from '../worker/protocol.ts';
 import { COMPLETED_ROW } from '../worker/result-outbox.ts';
 import { Discovery } from './discovery.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { Divisions } from './divisions.ts';
 import { classifyLosses } from './losses.ts';
 import type { NumberedObject } from './numbered-object.ts';
 import type { ScanEnvironment, ScanObserver } from './observer.ts';
@@ -22,7 +23,8 @@ import { ResultReporter } from './result-reporter.ts';
 import { progressOf, summaryOf, totalOf } from './run-figures.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { Checkpoint } from './state-journal.ts';
-import { WORKER_ENTRY, type WorkerThread } from './worker-thread.ts';
+import { workerInit } from './worker-init.ts';
+import type { WorkerThread } from './worker-thread.ts';
 import { Workers } from './workers.ts';
 
 const PROGRESS_MS = 250;
@@ -34,7 +36,6 @@ const HANG_SLACK_MS = 5000;
 /** Coordinates one scan from its sources to its summary. */
 export class ScanRun {
   readonly #options: ScanOptions;
-  readonly #rules: CompiledRules;
   readonly #observer: ScanObserver;
   readonly #passes: (path: string) => boolean;
   readonly #reporter: ResultReporter;
@@ -45,6 +46,7 @@ export class ScanRun {
   readonly #control: Int32Array<SharedArrayBuffer>;
   readonly #discovery: Discovery;
   readonly #dispatcher: Dispatcher;
+  readonly #divisions = new Divisions();
   readonly #workers: Workers;
   readonly #results: ReorderBuffer;
   readonly #metricsBefore: TaskMetrics;
@@ -65,7 +67,6 @@ export class ScanRun {
     beginning: Checkpoint,
   ) {
     this.#options = options;
-    this.#rules = rules;
     this.#observer = observer;
     this.#passes = pathFilter(options);
     this.#reporter = new ResultReporter(observer, { isWanted: this.#passes, confidence: options.confidence }, (error) =>
@@ -85,11 +86,14 @@ export class ScanRun {
     this.#discovery = this.#discover(sources, frontier, beginning);
     const watching = {
       threads,
-      entry: environment.workerEntry ?? WORKER_ENTRY,
+      entry: environment.workerEntry,
+      first: environment.firstThread,
       step_ms_max: SLOW_RULES * options.ruleTimeoutMs + HANG_SLACK_MS,
       clock: environment.clock,
+      work_bytes_min: environment.workBytesMin,
     };
-    this.#workers = new Workers(watching, this.#control, (slot) => this.#initOf(slot, depthMax), {
+    const shared = { rules, depthMax, budget: this.#budget.memory, control: this.#control.buffer };
+    this.#workers = new Workers(watching, this.#control, (slot) => workerInit(options, environment, shared, slot), {
       message: (worker, message) => this.#receive(worker, message),
       lost: (worker, current, why, hung) => this.#lost(worker, current, why, hung),
       allClosed: () => this.#ended.resolve(null),
@@ -141,6 +145,7 @@ export class ScanRun {
     Atomics.store(this.#control, CONTROL.ABORT, 1);
     this.#discovery.executor.abort();
     this.#dispatcher.abort();
+    this.#divisions.abort();
     this.#workers.close();
   }
 
@@ -172,6 +177,7 @@ export class ScanRun {
     Atomics.store(this.#control, CONTROL.BEGIN_BELOW, isFull ? next + 1 : 0);
     if (isFull) this.#dispatcher.dispatchOldest(this.#workers.all, next);
     else this.#dispatcher.dispatch(this.#workers.all, this.#discovery.executor.isStalled || this.#discovery.isDone);
+    this.#divisions.assign(this.#workers.all);
   }
 
   #isFinished(): boolean {
@@ -186,7 +192,7 @@ export class ScanRun {
   #receive(worker: WorkerThread, message: FromWorker): void {
     switch (message.type) {
       case 'ready':
-        worker.isReady = true;
+        this.#workers.ready(worker);
         break;
       case 'results':
         this.#take(worker, message);
@@ -195,6 +201,11 @@ export class ScanRun {
         if (message.busy_with !== null && worker.outstanding.has(message.busy_with))
           worker.busyWith = message.busy_with;
         if (this.#abortReason === null) this.#dispatcher.takeBack(worker, message.index);
+        break;
+      case 'divided':
+      case 'segment':
+      case 'helped':
+        this.#divisions.receive(worker, message);
         break;
       case 'fail_run':
         this.abort(`${message.problem.path}: ${message.problem.message}`);
@@ -229,6 +240,7 @@ export class ScanRun {
       const object = worker.outstanding.get(index);
       if (object === undefined) continue;
       worker.outstanding.delete(index);
+      this.#divisions.completed(index);
       if (worker.busyWith === index) worker.busyWith = null;
       this.#workers.count(worker, completed, row + 1);
       addPackedMetrics(worker.sent, completed, row + 1);
@@ -240,6 +252,7 @@ export class ScanRun {
 
   #lost(worker: WorkerThread, current: number, why: string, hung: boolean): void {
     this.#budget.reclaim(worker.slot + 1);
+    this.#divisions.lost(worker);
     if (this.#abortReason !== null) return;
     if (!worker.isReady) {
       this.#fail(new Error(`scan: a worker thread could not start: ${why}`));
@@ -277,7 +290,10 @@ export class ScanRun {
       next_index: beginning.next_index,
     };
     return new Discovery(sources, frontier, options, {
-      admitted: (admitted) => this.#dispatcher.add(admitted),
+      admitted: (admitted) => {
+        this.#dispatcher.add(admitted);
+        this.#workers.expect(admitted.object.size_hint);
+      },
       problems: (index, problems) => {
         this.#settle(index, '', problems);
         this.#results.deliver();
@@ -332,26 +348,6 @@ export class ScanRun {
       },
       next,
     );
-  }
-
-  #initOf(slot: number, depthMax: number): WorkerInit {
-    const { sources, archives, exclude, objectBytesMax, chunkBytes } = this.#options;
-    const { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs, contextLines, verify } = this.#options;
-    const { explain } = this.#environment;
-    return {
-      sources,
-      rules: this.#rules,
-      detection: { confidence, decodeDepth, inlineIgnores, ruleTimeoutMs, contextLines, verifies: verify !== null },
-      archives,
-      exclude,
-      objectBytesMax,
-      chunkBytes,
-      depthMax: depthMax,
-      budget: this.#budget.memory,
-      control: this.#control.buffer,
-      slot,
-      ...(explain === undefined ? {} : { explain: { path: explain.path, line: explain.line } }),
-    };
   }
 
   #tick(): void {

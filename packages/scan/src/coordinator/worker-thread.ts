@@ -1,11 +1,11 @@
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 
 import { emptyMetrics } from '../graph/metrics.ts';
 import type { TaskMetrics } from '../result.ts';
 import type { FromWorker, ToWorker, WorkerInit } from '../worker/protocol.ts';
 import type { NumberedObject } from './numbered-object.ts';
 
-export const WORKER_ENTRY = new URL(
+const WORKER_ENTRY = new URL(
   import.meta.url.endsWith('.ts') ? '../worker/worker.ts' : '../worker/worker.js',
   import.meta.url,
 );
@@ -17,6 +17,25 @@ export interface WorkerEvents {
   message(worker: WorkerThread, message: FromWorker): void;
   /** The thread ended; `error` if it threw. */
   ended(worker: WorkerThread, error: unknown): void;
+}
+
+/** A thread that loads its code, and then waits for its startup data. */
+export interface StartedThread {
+  worker: Worker;
+  init: MessagePort;
+}
+
+export function startThread(slot: number, entry = WORKER_ENTRY): StartedThread {
+  const { port1, port2 } = new MessageChannel();
+  const worker = new Worker(entry, {
+    workerData: port2,
+    transferList: [port2],
+    name: `scan ${slot}`,
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    // At thread exit Node would close a closed socket's descriptor again, which may belong to another socket by then.
+    trackUnmanagedFds: false,
+  });
+  return { worker, init: port1 };
 }
 
 /** One worker thread with the objects assigned to it. */
@@ -34,16 +53,11 @@ export class WorkerThread {
   readonly sent: TaskMetrics = emptyMetrics();
   readonly #worker: Worker;
 
-  constructor(entry: URL, init: WorkerInit, events: WorkerEvents) {
+  constructor(started: StartedThread, init: WorkerInit, events: WorkerEvents) {
     this.slot = init.slot;
     let failure: unknown;
-    this.#worker = new Worker(entry, {
-      workerData: init,
-      name: `scan ${init.slot}`,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
-      // At thread exit Node would close a closed socket's descriptor again, which may belong to another socket by then.
-      trackUnmanagedFds: false,
-    });
+    this.#worker = started.worker;
+    started.init.postMessage(init);
     this.#worker.on('message', (message: FromWorker) => events.message(this, message));
     this.#worker.on('error', (error) => {
       failure = error;

@@ -2,7 +2,7 @@ import type { Clock } from '@heddle/base/clock';
 import { addPackedMetrics, emptyMetrics, mergeMetrics } from '../graph/metrics.ts';
 import type { TaskMetrics } from '../result.ts';
 import { CONTROL, controlWord, type FromWorker, type WorkerInit } from '../worker/protocol.ts';
-import { WorkerThread } from './worker-thread.ts';
+import { type StartedThread, startThread, WorkerThread } from './worker-thread.ts';
 
 export interface WorkersEvents {
   message(worker: WorkerThread, message: FromWorker): void;
@@ -14,18 +14,29 @@ export interface WorkersEvents {
 
 export interface WorkersOptions {
   threads: number;
-  entry: URL;
+  entry?: URL | undefined;
+  /** A thread that was started ahead, for the first slot. */
+  first?: StartedThread | undefined;
   /** A step that takes longer counts as hung. */
   step_ms_max: number;
   clock: Clock;
+  /** Bytes of work after which all threads start; 0: at once. */
+  work_bytes_min?: number | undefined;
 }
+
+/** Work that keeps one thread busy for as long as another one takes to start: bytes, and what an object adds to them. */
+const WORK_BYTES_MIN = 64 * 1024 * 1024;
+const OBJECT_BYTES = 32 * 1024;
+
+/** Archives and slow sources are more work than their bytes: the time after which they are worth all threads. */
+const WORK_MIN_MS = 200;
 
 interface Watch {
   progress: number;
   since: number;
 }
 
-/** The worker threads of one run: one per slot, replaced when it exits early. */
+/** The worker threads of one run: up to one per slot, replaced when it exits early. */
 export class Workers {
   readonly #options: WorkersOptions;
   readonly #initOf: (slot: number) => WorkerInit;
@@ -35,6 +46,8 @@ export class Workers {
   readonly #watches: Watch[] = [];
   readonly #metrics: TaskMetrics[] = [];
   #hungSlot = -1;
+  #workBytes = 0;
+  #stopTimer: (() => void) | null = null;
   #isClosing = false;
 
   constructor(
@@ -60,8 +73,23 @@ export class Workers {
     return total;
   }
 
+  /** Starts the first thread; the others follow once there is work for them. */
   start(): void {
-    for (let slot = 0; slot < this.#options.threads; slot++) this.#startOne(slot);
+    this.#startOne(0);
+    this.#startOthersIfWorthIt();
+  }
+
+  /** Counts an object that was admitted. */
+  expect(sizeHint: number): void {
+    this.#workBytes += OBJECT_BYTES + Math.max(0, sizeHint);
+    this.#startOthersIfWorthIt();
+  }
+
+  /** A thread can take objects. */
+  ready(worker: WorkerThread): void {
+    worker.isReady = true;
+    if (this.#isClosing) return;
+    this.#stopTimer ??= this.#options.clock.after(WORK_MIN_MS, () => this.#startOthers());
   }
 
   /** Counts an object that a worker completed. */
@@ -77,6 +105,7 @@ export class Workers {
 
   close(): void {
     this.#isClosing = true;
+    this.#stopTimer?.();
     for (const worker of this.#bySlot) if (!worker.hasEnded) worker.close();
     this.#reportClosed();
   }
@@ -108,10 +137,23 @@ export class Workers {
     return Atomics.load(this.#control, controlWord(worker.slot, CONTROL.CURRENT)) - 1;
   }
 
+  #startOthersIfWorthIt(): void {
+    if (this.#workBytes >= (this.#options.work_bytes_min ?? WORK_BYTES_MIN)) this.#startOthers();
+  }
+
+  #startOthers(): void {
+    if (this.#isClosing) return;
+    while (this.#bySlot.length < this.#options.threads) this.#startOne(this.#bySlot.length);
+  }
+
   #startOne(slot: number): void {
     this.#watches[slot] = { progress: -1, since: 0 };
     this.#metrics[slot] ??= emptyMetrics();
-    this.#bySlot[slot] = new WorkerThread(this.#options.entry, this.#initOf(slot), {
+    const { entry, first } = this.#options;
+    // One that takes the place of another is always new.
+    const isFirst = slot === 0 && this.#bySlot[slot] === undefined;
+    const started = (isFirst ? first : undefined) ?? startThread(slot, entry);
+    this.#bySlot[slot] = new WorkerThread(started, this.#initOf(slot), {
       message: (worker, message) => this.#events.message(worker, message),
       ended: (worker, error) => this.#ended(worker, error),
     });

@@ -5,12 +5,14 @@ import { appliesTo, RuleGate } from './gate.ts';
 import { decodeUtf8 } from './matches.ts';
 import type { ObjectContext } from './object-scan.ts';
 import { DetectionPlan } from './plan.ts';
-import { ChunkedObject, type Staging } from './chunked-object.ts';
+import type { Staging } from './chunk-feed.ts';
+import { ChunkedObject } from './chunked-object.ts';
 import { ESCAPE_CONTEXT } from './decode/encoded-text.ts';
 import { PIECE_BYTES } from './decode/pieces.ts';
-import type { Detection, Detector, ObjectDetector } from './port.ts';
+import type { Detection, Detector, ObjectDetector, SegmentBounds, SegmentDetector } from './port.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
-import type { Tracer } from './trace.ts';
+import { SegmentScan } from './segment-scan.ts';
+import type { DetectionTrace, Tracer } from './trace.ts';
 
 /** Limits of the buffers that `Detector.allocate` hands out. */
 export interface DetectorLimits {
@@ -39,6 +41,10 @@ export function createDetector(
   { clock = systemClock, tracer = null }: { clock?: Clock; tracer?: Tracer | null } = {},
 ): Detector {
   return new RuleSetDetector(rules, options, limits, clock, tracer);
+}
+
+function bytesOf(path: string): string {
+  return NOT_ASCII.test(path) ? Buffer.from(path, 'utf8').toString('latin1') : path;
 }
 
 class RuleSetDetector implements Detector {
@@ -88,7 +94,7 @@ class RuleSetDetector implements Detector {
   }
 
   begin(path: string, commit?: string): ObjectDetector | null {
-    const bytes = NOT_ASCII.test(path) ? Buffer.from(path, 'utf8').toString('latin1') : path;
+    const bytes = bytesOf(path);
     const object = { path: bytes, commit };
     const isAllowed = this.#plan.allowlists.some((list) => list.looksAtObjects && list.allowsObject(bytes, commit));
     const applies = isAllowed ? null : (rule: CompiledRule): boolean => appliesTo(rule, object);
@@ -96,20 +102,24 @@ class RuleSetDetector implements Detector {
     if (isAllowed || (this.#tracer !== null && trace === null)) return null;
     const byPath = this.#detectPath(bytes, commit);
     if (byPath.length === 0 && !this.#plan.rules.some((rule) => appliesTo(rule, object))) return null;
+    const { confidence, contextLines } = this.#options;
+    const { context, gate } = this.#contextOf(object, trace);
+    return new ChunkedObject(context, gate, this.#staging, { byPath, confidence, contextLines });
+  }
+
+  beginSegment({ path, commit }: { path: string; commit?: string }, bounds: SegmentBounds): SegmentDetector {
+    const { context, gate } = this.#contextOf({ path: bytesOf(path), commit }, null);
+    return new SegmentScan(context, gate, this.#staging, bounds);
+  }
+
+  #contextOf(
+    object: { path: string; commit: string | undefined },
+    trace: DetectionTrace | null,
+  ): { context: ObjectContext; gate: RuleGate } {
     const gate = new RuleGate(object, this.#clock, this.#options.ruleTimeoutMs);
-    const { inlineIgnores, contextLines, verifies = false } = this.#options;
-    const context: ObjectContext = {
-      plan: this.#plan,
-      gate,
-      path: bytes,
-      commit,
-      inlineIgnores,
-      contextLines,
-      verifies,
-      scratch: this.#scratch,
-      trace,
-    };
-    return new ChunkedObject(context, gate, this.#staging, { byPath, confidence: this.#options.confidence });
+    const { inlineIgnores, verifies = false } = this.#options;
+    const shared = { plan: this.#plan, gate, inlineIgnores, verifies, scratch: this.#scratch, trace };
+    return { context: { ...object, ...shared }, gate };
   }
 
   /** Applies path-only rules; their findings are placed at the object's beginning. */

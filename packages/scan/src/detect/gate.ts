@@ -46,6 +46,19 @@ export class RuleGate implements ObjectGate {
     return applies;
   }
 
+  /** Milliseconds that each rule has spent. */
+  get spent(): [CompiledRule, number][] {
+    return [...this.#spent].map(([rule, { ms }]) => [rule, ms]);
+  }
+
+  /** Charges time that was spent elsewhere. Returns false, and charges nothing, if a rule would exceed its limit. */
+  charge(spent: readonly (readonly [CompiledRule, number])[]): boolean {
+    const sums = spent.map(([rule, ms]) => [rule, ms + (this.#spent.get(rule)?.ms ?? 0)] as const);
+    if (sums.some(([, ms]) => ms > this.#timeoutMs)) return false;
+    for (const [rule, ms] of sums) this.#spent.set(rule, { searches: this.#spent.get(rule)?.searches ?? 0, ms });
+    return true;
+  }
+
   timed<T>(rule: CompiledRule, search: () => T): T {
     let spent = this.#spent.get(rule);
     if (spent === undefined) this.#spent.set(rule, (spent = { searches: 0, ms: 0 }));

@@ -17,6 +17,17 @@ export interface ObjectGate {
   timed<T>(rule: CompiledRule, search: () => T): T;
 }
 
+/** What the bytes before a position leave behind: how far the text is searched, by rule. Plain data. */
+export interface LayerState {
+  frontier: number;
+  block: number;
+  /** Number of a rule, and an offset. */
+  matched_to: [number, number][];
+  searched_to: [number, number][];
+}
+
+const LAYER_START: LayerState = { frontier: 0, block: 0, matched_to: [], searched_to: [] };
+
 /**
  * Searches one text, chunk after chunk. Each keyword hit is evaluated once, on the bytes from `before` in front of it
  * to `after` behind it, as soon as all of them are available, so chunk boundaries do not affect the result.
@@ -26,8 +37,8 @@ export class Layer {
   readonly #gate: ObjectGate;
   readonly #accept: (candidate: Candidate) => void;
   /** All hits that end at this offset or before it are evaluated. */
-  #frontier = 0;
-  #block = 0;
+  #frontier: number;
+  #block: number;
   /** By rule: the end of its last match, and where searches around keywords resume. */
   readonly #matchedTo = new Map<CompiledRule, number>();
   readonly #searchedTo = new Map<CompiledRule, number>();
@@ -37,10 +48,37 @@ export class Layer {
   #segmentStart = 0;
   #segmentEnd = 0;
 
-  constructor(plan: DetectionPlan, gate: ObjectGate, accept: (candidate: Candidate) => void) {
+  constructor(
+    plan: DetectionPlan,
+    gate: ObjectGate,
+    accept: (candidate: Candidate) => void,
+    from: LayerState = LAYER_START,
+  ) {
     this.#plan = plan;
     this.#gate = gate;
     this.#accept = accept;
+    this.#frontier = from.frontier;
+    this.#block = from.block;
+    for (const [rule, to] of from.matched_to) this.#matchedTo.set(plan.rules[rule]!, to);
+    for (const [rule, to] of from.searched_to) this.#searchedTo.set(plan.rules[rule]!, to);
+  }
+
+  get state(): LayerState {
+    return {
+      frontier: this.#frontier,
+      block: this.#block,
+      matched_to: this.#relevant(this.#matchedTo),
+      searched_to: this.#relevant(this.#searchedTo),
+    };
+  }
+
+  /** Returns the offsets that can still keep a match out. */
+  #relevant(offsets: ReadonlyMap<CompiledRule, number>): [number, number][] {
+    const least = this.#frontier - this.#plan.before;
+    const relevant = [...offsets].filter(([, to]) => to > least);
+    return relevant
+      .map(([rule, to]): [number, number] => [this.#plan.numberOf(rule), to])
+      .sort(([left], [right]) => left - right);
   }
 
   get frontier(): number {
@@ -183,4 +221,11 @@ function matchesIn(regex: CompiledRegex, text: string, from: number, lastStart: 
 function makeFilter({ placement }: CompiledRule): RegExp {
   if (placement.type !== 'anchored') throw new Error('layer: only an anchored rule has a filter');
   return new RegExp(placement.filter, 'y');
+}
+
+/** Returns the state at an offset before which nothing is known; matches near it may be missed. */
+export function layerStateAt(offset: number, plan: DetectionPlan): LayerState {
+  if (offset === 0) return LAYER_START;
+  const block = plan.everywhere.length === 0 ? 0 : Math.ceil((offset + 1) / BLOCK_STARTS) * BLOCK_STARTS;
+  return { ...LAYER_START, frontier: offset + plan.before, block };
 }

@@ -7,21 +7,36 @@ export interface Place {
   column: number;
 }
 
+/** Newlines before an offset, and the beginning of the line that contains it. Plain data. */
+export interface LineState {
+  at: number;
+  newlines: number;
+  line_start: number;
+}
+
 /** Counts the lines of one object as its chunks pass. */
 export class LineIndex {
   readonly #scanner: KeywordScanner;
   #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
   /** Newlines before `#anchor`, and the offset at which its line begins. */
-  #anchor = 0;
-  #newlines = 0;
-  #lineStart = 0;
+  #anchor: number;
+  #newlines: number;
+  #lineStart: number;
   /** The same for the last request; requests are nearly in order. */
-  #at = 0;
-  #newlinesAt = 0;
-  #lineStartAt = 0;
+  #at: number;
+  #newlinesAt: number;
+  #lineStartAt: number;
 
-  constructor(scanner: KeywordScanner) {
+  constructor(scanner: KeywordScanner, { at, newlines, line_start }: LineState = lineStateAt(0)) {
     this.#scanner = scanner;
+    this.#anchor = this.#at = at;
+    this.#newlines = this.#newlinesAt = newlines;
+    this.#lineStart = this.#lineStartAt = line_start;
+  }
+
+  /** At the offset that was passed to `leave`. */
+  get state(): LineState {
+    return { at: this.#anchor, newlines: this.#newlines, line_start: this.#lineStart };
   }
 
   enter(chunk: ScannedChunk): void {
@@ -58,4 +73,9 @@ export class LineIndex {
     this.#newlinesAt += count;
     this.#at = offset;
   }
+}
+
+/** Returns the state at an offset from which lines are counted. */
+export function lineStateAt(offset: number): LineState {
+  return { at: offset, newlines: 0, line_start: offset };
 }

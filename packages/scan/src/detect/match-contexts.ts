@@ -1,7 +1,8 @@
 import { redactSecret, tokensIn } from '../report/redact.ts';
 import type { ContextLine } from '../result.ts';
 import { linesOf, type Mask, merged } from './context-lines.ts';
-import { type Candidate, decodeUtf8 } from './matches.ts';
+import type { MatchedText } from './match-sink.ts';
+import { decodeUtf8 } from './matches.ts';
 import { LINE_CONTEXT } from './plan.ts';
 import type { Detection } from './port.ts';
 
@@ -51,7 +52,7 @@ export class MatchContexts {
   }
 
   /** Adds a match of any rule, which may turn out to be allowed. */
-  addSecret({ start, end, match, secret }: Candidate, isEncoded: boolean): void {
+  addSecret({ start, end, match, secret }: MatchedText, isEncoded: boolean): void {
     if (this.#given >= CONTEXTS_PER_OBJECT_MAX) return;
     const shown = redactSecret(decodeUtf8(secret));
     const places = isEncoded ? [] : placesOf(secret, match);
@@ -60,7 +61,7 @@ export class MatchContexts {
     for (const at of places) this.#secrets.push({ start: start + at, end: start + at + secret.length, secret, shown });
   }
 
-  addDetection(detection: Detection, { start, end }: Candidate, around: SurroundingText): void {
+  addDetection(detection: Detection, { start, end }: MatchedText, around: SurroundingText): void {
     if (this.#given >= CONTEXTS_PER_OBJECT_MAX) return;
     this.#waiting.push({ ...around, detection, from: start, to: end });
     if (this.#waiting.length >= 2 * CONTEXTS_PER_OBJECT_MAX) {

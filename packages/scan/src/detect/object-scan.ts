@@ -1,12 +1,13 @@
 import type { Encoding } from '../result.ts';
-import { EncodedText } from './decode/encoded-text.ts';
+import { type EncodedState, EncodedText, encodedStateAt } from './decode/encoded-text.ts';
+import type { Utf16 } from './decode/utf16.ts';
 import { EncodedSearch } from './encoded-search.ts';
 import { companionsOf } from './companions.ts';
-import { Layer, type ObjectGate } from './layer.ts';
-import { LineIndex } from './line-index.ts';
-import { MatchContexts, type SurroundingText } from './match-contexts.ts';
+import { Layer, type LayerState, layerStateAt, type ObjectGate } from './layer.ts';
+import { LineIndex, type LineState, lineStateAt } from './line-index.ts';
+import type { SurroundingText } from './match-contexts.ts';
+import type { MatchSink } from './match-sink.ts';
 import { type Candidate, decodeUtf8 } from './matches.ts';
-import type { PendingDetections } from './pending.ts';
 import { judge, type JudgedPlace } from './judge/judge.ts';
 import { type DetectionPlan, LINE_CONTEXT, type ScannedChunk, STRUCTURE_BEFORE } from './plan.ts';
 import type { Detection } from './port.ts';
@@ -22,8 +23,6 @@ export interface ObjectContext {
   path: string;
   commit: string | undefined;
   inlineIgnores: boolean;
-  /** Lines of context on each side of a match; 0 for no contexts. */
-  contextLines: number;
   /** Whether secrets will be verified: what that needs besides them is collected. */
   verifies: boolean;
   /** Memory for decoded pieces, one per nested encoding level. */
@@ -39,30 +38,65 @@ type Judged = Pick<Detection, 'confidence' | 'confidence_reason' | 'key_path' | 
 /** Comments that exempt their line. */
 const INLINE_IGNORES = ['heddle:allow', 'gitleaks:allow'];
 
+/** Returns the context of an object that is encoded as a whole, which costs one level of decoding. */
+export function encodedContext(context: ObjectContext, utf16: Utf16 | null): ObjectContext {
+  if (utf16 === null) return context;
+  return { ...context, scratch: context.scratch.slice(1), whole: { encoding: utf16, unit_bytes: 2 } };
+}
+
+/**
+ * What the bytes before a position leave behind: with the same state, two scans find the same from there on. Plain data
+ * that crosses threads.
+ */
+export interface ScanState {
+  layer: LayerState;
+  /** Null if nothing is decoded. */
+  encoded: EncodedState | null;
+  lines: LineState;
+}
+
+/** Returns the state of a scan that begins at an offset; its lines are counted from there. */
+export function scanStateAt(offset: number, { plan, scratch }: Pick<ObjectContext, 'plan' | 'scratch'>): ScanState {
+  return {
+    layer: layerStateAt(offset, plan),
+    encoded: scratch.length > 0 ? encodedStateAt(offset) : null,
+    lines: lineStateAt(offset),
+  };
+}
+
 /** Scans the plain bytes of one object and locates its findings in lines. */
 export class ObjectScan {
   readonly #context: ObjectContext;
   readonly #layer: Layer;
   readonly #encoded: { text: EncodedText; search: EncodedSearch } | null;
   readonly #lines: LineIndex;
-  readonly #pending: PendingDetections;
+  readonly #sink: MatchSink;
   /** Undefined until a finding asks for it. */
   #format: StructureFormat | null | undefined;
-  readonly #contexts: MatchContexts | null;
   #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
 
-  constructor(context: ObjectContext, pending: PendingDetections) {
+  constructor(context: ObjectContext, sink: MatchSink, from: ScanState = scanStateAt(0, context)) {
     this.#context = context;
-    this.#pending = pending;
-    this.#layer = new Layer(context.plan, context.gate, (candidate) => this.#accept(candidate, []));
-    this.#lines = new LineIndex(context.plan.scanner);
-    this.#contexts = context.contextLines === 0 ? null : new MatchContexts(context.contextLines);
-    this.#encoded = context.scratch.length > 0 ? this.#encodedSearch(context) : null;
+    this.#sink = sink;
+    this.#layer = new Layer(context.plan, context.gate, (candidate) => this.#accept(candidate, []), from.layer);
+    this.#lines = new LineIndex(context.plan.scanner, from.lines);
+    this.#encoded = from.encoded === null ? null : this.#encodedSearch(context, from.encoded);
   }
 
-  #encodedSearch({ plan, gate, scratch, trace }: ObjectContext): { text: EncodedText; search: EncodedSearch } {
+  #encodedSearch(
+    { plan, gate, scratch, trace }: ObjectContext,
+    from: EncodedState,
+  ): { text: EncodedText; search: EncodedSearch } {
     const accept = this.#accept.bind(this);
-    return { text: new EncodedText(plan.scanner), search: new EncodedSearch({ plan, gate, scratch, accept, trace }) };
+    return {
+      text: new EncodedText(plan.scanner, from),
+      search: new EncodedSearch({ plan, gate, scratch, accept, trace }),
+    };
+  }
+
+  /** After everything that was fed. */
+  get state(): ScanState {
+    return { layer: this.#layer.state, encoded: this.#encoded?.text.state ?? null, lines: this.#lines.state };
   }
 
   feed(chunk: ScannedChunk): void {
@@ -79,14 +113,7 @@ export class ObjectScan {
     }
     const settled = Math.max(0, this.#layer.frontier - this.#context.plan.before);
     this.#lines.leave(settled);
-    this.#settle(chunk.last ? Infinity : settled);
-  }
-
-  /** Detections leave with their contexts, which are complete once their last byte is settled. */
-  #settle(offset: number): void {
-    this.#contexts?.settle(offset);
-    const complete = this.#contexts === null ? offset : offset - LINE_CONTEXT;
-    this.#pending.settle(complete * (this.#context.whole?.unit_bytes ?? 1));
+    this.#sink.settle(chunk.last ? Infinity : settled);
   }
 
   #accept(candidate: Candidate, encodings: readonly Encoding[]): void {
@@ -100,7 +127,7 @@ export class ObjectScan {
     trace?.judged(candidate, encodings, place, verdict);
     if (verdict === null) return;
     const around = this.#textAround(candidate.start, candidate.end);
-    this.#contexts?.addSecret(candidate, encodings.length > 0);
+    this.#sink.secret(candidate, encodings.length > 0);
     const exemption = this.#exemptionOf(candidate, linesOf(candidate, around));
     if (exemption !== null) {
       trace?.exempted(candidate, exemption);
@@ -111,9 +138,8 @@ export class ObjectScan {
       ...place.key,
       ...this.#companions(candidate, place),
     });
-    this.#contexts?.addDetection(detection, candidate, around);
     trace?.detected(candidate, detection);
-    this.#pending.add(candidate.rule, detection);
+    this.#sink.detection(candidate.rule, detection, candidate, around);
   }
 
   #companions(candidate: Candidate, { text, at }: JudgedPlace): Pick<Detection, 'companions'> {

@@ -55,6 +55,7 @@ export class DetectionPlan {
   readonly before: number;
   readonly after: number;
   readonly #compiled: CompiledRules;
+  readonly #numbers: ReadonlyMap<CompiledRule, number>;
   /** By automaton state, as far as reached, and by keyword. */
   readonly #atState: (ProbeGroup | null)[];
   readonly #ofKeyword: (readonly Probe[])[] = [];
@@ -63,6 +64,7 @@ export class DetectionPlan {
     this.#compiled = compiled;
     this.#atState = new Array<null>(compiled.automaton.states).fill(null);
     this.rules = compiled.rules.map(readyRule);
+    this.#numbers = new Map(this.rules.map((rule, number) => [rule, number]));
     this.pathRules = compiled.path_rules.map(readyPathRule);
     this.allowlists = compiled.allowlists.map((list) => new CompiledAllowlist(list));
     this.everywhere = this.rules.filter(({ placement }) => placement.type === 'everywhere');
@@ -71,6 +73,11 @@ export class DetectionPlan {
     this.before = before + compiled.automaton.longest + Math.max(LINE_CONTEXT, STRUCTURE_BEFORE) + 1;
     this.after = Math.max(atLeastAfter, ...this.rules.map((rule) => rule.after)) + LINE_CONTEXT;
     this.scanner = new KeywordScanner(compiled.automaton, bufferBytes(this.before + this.after));
+  }
+
+  /** Returns the index of a rule in `rules`, which is the same in every thread. */
+  numberOf(rule: CompiledRule): number {
+    return this.#numbers.get(rule)!;
   }
 
   /** Returns the probes of an automaton state for a hit that ends at an address. */

@@ -1,4 +1,5 @@
 import type { DetectedFinding } from '../result.ts';
+import type { ScannedSegment } from './segment.ts';
 
 /** A finding without the location of its object. */
 export type Detection = Omit<DetectedFinding, 'path' | 'commit' | 'fingerprint' | 'verification'>;
@@ -22,10 +23,32 @@ export interface Chunk {
 export interface ObjectDetector {
   /** Returns the detections that this chunk made certain, by offset, then rule. */
   scan(chunk: Chunk): Detection[];
+  /**
+   * Takes over a segment that begins where the last chunk ended, in place of its chunks. Returns null, and changes
+   * nothing, unless its result is certainly that of scanning the chunks.
+   */
+  adopt(segment: ScannedSegment): Detection[] | null;
   /** Ids of rules that were stopped for taking too long on this object. */
   readonly timed_out_rules: readonly string[];
   /** Number of detections dropped because this object has too many. */
   readonly detections_dropped: number;
+}
+
+/** Where a segment of an object begins; all offsets are even. */
+export interface SegmentBounds {
+  /** Offset of the first chunk; 0, or at least `overlap` before the segment, better more. */
+  from: number;
+  start: number;
+  /** The first bytes of the object, which determine its encoding. */
+  head: Uint8Array;
+}
+
+/** Scans one segment of an object, for `ObjectDetector.adopt`. */
+export interface SegmentDetector {
+  /** Scans the next chunk; one of them ends where the segment begins. Returns false if the segment is given up. */
+  scan(chunk: Chunk): boolean;
+  /** Returns the result after the last chunk, which ends where the segment ends; null if it was given up. */
+  finish(): ScannedSegment | null;
 }
 
 /** A compiled rule set of one thread. */
@@ -42,4 +65,6 @@ export interface Detector {
    * the id of the commit that introduced it, which allow lists may name.
    */
   begin(path: string, commit?: string): ObjectDetector | null;
+  /** Starts the scan of a segment of an object that `begin` accepts. */
+  beginSegment(object: { path: string; commit?: string }, bounds: SegmentBounds): SegmentDetector;
 }

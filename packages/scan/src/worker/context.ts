@@ -10,7 +10,9 @@ import type { ArchiveOptions } from '../options.ts';
 import type { Problem } from '../result.ts';
 import type { ObjectReader } from '../source/port.ts';
 import type { ArchiveListing } from './archive-listing.ts';
+import type { DividedObject } from './division.ts';
 import type { ObjectReading, ReadingOwner, RootObject } from './object-reading.ts';
+import type { SegmentQueue } from './segment-queue.ts';
 
 /** Detects and opens archives. */
 export interface ArchiveFormats {
@@ -59,4 +61,8 @@ export interface ScanContext {
   report(root: RootObject, problem: Problem): void;
   /** Sets the object that the thread is working on. */
   mark(reading: ObjectReading): void;
+  /** Lets other threads help with an object whose first chunk was read; returns null if it is not worth it. */
+  divide(reading: ObjectReading): SegmentQueue | null;
+  /** Scans segments of an object ahead, while this thread waits for another segment of it. */
+  scanAhead(object: DividedObject): void;
 }

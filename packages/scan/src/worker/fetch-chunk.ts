@@ -7,6 +7,7 @@ import { ObjectFault, type ObjectReader } from '../source/port.ts';
 import type { ArchiveListing } from './archive-listing.ts';
 import type { ScanContext } from './context.ts';
 import { readingOf, type ObjectReading } from './object-reading.ts';
+import { SegmentJoiner } from './segment-joiner.ts';
 
 type Result = StepResult<ArchiveListing> | Promise<StepResult<ArchiveListing>>;
 
@@ -16,9 +17,11 @@ const HEAD_BYTES = 4096;
 /** Handles FetchSync steps: opens the object before its first chunk, reads the chunk, and passes it to a Scan step. */
 export class ChunkFetcher {
   readonly #context: ScanContext;
+  readonly #joiner: SegmentJoiner;
 
   constructor(context: ScanContext) {
     this.#context = context;
+    this.#joiner = new SegmentJoiner(context);
   }
 
   fetchSync(step: FetchSyncStep): Result {
@@ -26,6 +29,11 @@ export class ChunkFetcher {
     this.#context.mark(reading);
     if (reading.fault !== null) return this.#context.finish(step.object);
     if (reading.root.isFull || !this.#context.pool.hasFree) return step;
+    const { segments } = reading;
+    if (segments?.boundary === step.offset) {
+      const joined = this.#joiner.join(step, reading, segments);
+      if (joined !== undefined) return joined;
+    }
     return reading.reader === null ? this.#openThenRead(step, reading) : this.#read(step, reading);
   }
 
@@ -81,10 +89,11 @@ export class ChunkFetcher {
     const buffer = this.#context.pool.tryAcquire();
     if (buffer === null) return step;
     const { detector, limits } = this.#context;
-    const isCarry = carries(reading);
+    const isCarry = carries(reading) && reading.tailEnd === step.offset;
     const prefix = isCarry ? reading.tailLength : Math.min(detector.overlap, step.offset);
     if (isCarry && prefix > 0) buffer.bytes.set(reading.tail!.subarray(0, prefix));
-    const wanted = reading.detector === null ? HEAD_BYTES : limits.chunkBytes;
+    const toBoundary = (reading.segments?.boundary ?? Infinity) - step.offset;
+    const wanted = reading.detector === null ? HEAD_BYTES : Math.min(limits.chunkBytes, toBoundary);
     const start = isCarry ? prefix : 0;
     const length = Math.min(prefix + wanted, buffer.bytes.length) - start;
     const got = this.#fill(reading, buffer.bytes, start, length, isCarry ? step.offset : step.offset - prefix);
@@ -173,7 +182,8 @@ export class ChunkFetcher {
     }
     const last = reading.ended;
     const goesOn = !last && reading.format === null;
-    if (goesOn && carries(reading)) this.#keepTail(reading, buffer.bytes, length);
+    if (goesOn && carries(reading)) this.#keepTail(reading, buffer.bytes, length, end);
+    if (goesOn && step.offset === 0) reading.segments = this.#context.divide(reading);
     executor.spawn({
       kind: 'scan',
       object: goesOn ? step.object.clone() : step.object,
@@ -214,11 +224,12 @@ export class ChunkFetcher {
     this.#context.report(reading.root, { code: 'unsupported_archive', path: reading.path, message, extent: 'partial' });
   }
 
-  #keepTail(reading: ObjectReading, bytes: Uint8Array, length: number): void {
+  #keepTail(reading: ObjectReading, bytes: Uint8Array, length: number, end: number): void {
     const { overlap } = this.#context.detector;
     reading.tail ??= new Uint8Array(overlap);
     reading.tailLength = Math.min(overlap, length);
     reading.tail.set(bytes.subarray(length - reading.tailLength, length));
+    reading.tailEnd = end;
   }
 }
 

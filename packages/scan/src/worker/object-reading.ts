@@ -8,6 +8,7 @@ import { findingBytes } from '../result-size.ts';
 import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
 import type { ObjectOpener, ObjectReader } from '../source/port.ts';
 import type { ArchiveListing } from './archive-listing.ts';
+import type { SegmentQueue } from './segment-queue.ts';
 
 /** Findings of one object that may be in transit; beyond that, reading pauses until they are delivered. */
 const UNACKNOWLEDGED_MAX = 1000;
@@ -109,6 +110,10 @@ export class ObjectReading implements ObjectWork {
   /** The last bytes of the previous chunk, if the overlap is copied. */
   tail: Uint8Array | null = null;
   tailLength = 0;
+  /** Offset at which it ends: that of the next chunk, unless segments were taken over since. */
+  tailEnd = 0;
+  /** Null unless other threads help to scan it. */
+  segments: SegmentQueue | null = null;
   /** True if nothing follows what was read. */
   ended = false;
   /** Why it ended early. */

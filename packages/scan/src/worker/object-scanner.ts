@@ -12,7 +12,7 @@ import { ChunkScanner } from './scan-chunk.ts';
 
 export interface ObjectScannerOptions extends Pick<
   ScanContext,
-  'limits' | 'detector' | 'formats' | 'pool' | 'frontier' | 'sink' | 'isExcluded' | 'mark'
+  'limits' | 'detector' | 'formats' | 'pool' | 'frontier' | 'sink' | 'isExcluded' | 'mark' | 'divide' | 'scanAhead'
 > {
   onReady(): void;
   onDefect(error: unknown): void;
@@ -120,6 +120,7 @@ export class ObjectScanner {
   }
 
   #released(reading: ObjectReading): void {
+    reading.segments?.division.end();
     // Only an aborted run releases an object before its end.
     if (reading.reader !== null) this.#watch(closeQuietly(reading.reader));
     else if (!this.executor.isAborted) reading.root.metrics.objects_completed += 1;

@@ -24,6 +24,15 @@ export class Openers {
     return null;
   }
 
+  /** Resolves with the source's opener. */
+  async opened(source: number): Promise<ObjectOpener> {
+    for (;;) {
+      const ready = this.of(source, () => undefined);
+      if (ready !== null) return ready;
+      await this.#opening.get(source);
+    }
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#opening.values());
     for (const opener of this.#ready.values()) await opener.close();

@@ -1,9 +1,13 @@
+import { once } from 'node:events';
+import type { MessagePort } from 'node:worker_threads';
+
 import type { CompiledRules } from '../detect/compile-rules.ts';
 import type { DetectorOptions } from '../detect/detector.ts';
 import type { ExplainTarget, LineExplanation } from '../detect/explain/line-explanation.ts';
 import type { LiveCounts } from '../graph/live.ts';
 import type { ArchiveOptions, SourceSpec } from '../options.ts';
 import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
+import type { DividedObject, SegmentResult } from './division.ts';
 
 /** Startup data of a worker thread. */
 export interface WorkerInit {
@@ -16,8 +20,11 @@ export interface WorkerInit {
   exclude: readonly string[];
   objectBytesMax: number;
   chunkBytes: number;
+  /** Bytes of the segments of large objects, which several threads scan; even, and at least `chunkBytes`. */
+  segmentBytes: number;
   /** Depth of the innermost objects. */
   depthMax: number;
+  threads: number;
   /** Memory of the permits. */
   budget: SharedArrayBuffer;
   /** Memory of the flags below. */
@@ -26,6 +33,13 @@ export interface WorkerInit {
   explain?: ExplainTarget;
   /** This worker's slot, from 0; its account in the budget is one more. */
   slot: number;
+}
+
+/** Resolves with the startup data of this thread, which may start before there is any. */
+export async function receiveInit(port: MessagePort): Promise<WorkerInit> {
+  const [init] = (await once(port, 'message')) as [WorkerInit];
+  port.close();
+  return init;
 }
 
 /** Words of the shared control memory: two common ones, then two per worker. */
@@ -63,6 +77,12 @@ export type ToWorker =
   | ObjectBatch
   /** The number of delivered findings of an object that is still being read. */
   | { type: 'acknowledged'; index: number; count: number }
+  /** Scan segments of an object that another thread has, until other work arrives; reply `helped`. */
+  | { type: 'help'; object: DividedObject }
+  /** A segment that another thread scanned ahead. */
+  | { type: 'segment'; object: DividedObject; result: SegmentResult }
+  /** A thread that helped with an object has failed. */
+  | { type: 'helper_lost'; index: number }
   /** No more batches follow: reply `closed` when all is done, or at once after an abort. */
   | { type: 'close' };
 
@@ -83,6 +103,10 @@ export type FromWorker =
       /** One row per completed object, after its last part: its number, then its packed metrics. */
       completed: Float64Array;
     }
+  /** Other threads may help to scan a large object. */
+  | { type: 'divided'; object: DividedObject }
+  | { type: 'segment'; object: DividedObject; result: SegmentResult }
+  | { type: 'helped' }
   /** Objects that were not begun: the current one takes long, or (null) none may be begun for now. */
   | { type: 'handed_back'; index: readonly number[]; busy_with: number | null }
   /** An archive was not read completely, under the policy `fail-run`. */

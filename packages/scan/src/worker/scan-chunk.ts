@@ -4,7 +4,7 @@ import type { StepResult } from '../graph/executor.ts';
 import type { ScanChunkStep } from '../graph/step.ts';
 import type { Finding } from '../result.ts';
 import type { ArchiveListing } from './archive-listing.ts';
-import type { ScanContext } from './context.ts';
+import type { ResultSink, ScanContext } from './context.ts';
 import { readingOf, type ObjectReading } from './object-reading.ts';
 
 /** Findings of an unfinished object that are sent at once. */
@@ -26,7 +26,6 @@ export class ChunkScanner {
     if (reading.detector !== null && reading.detector !== undefined) this.#scanBytes(step, reading);
     step.buffer[Symbol.dispose]();
     root.metrics.scan_count += 1;
-    if (root.holds === 0 && root.findings.length >= PART_FINDINGS) this.#context.sink.part(root);
     if (step.last) return this.#context.finish(step.object);
     step.object[Symbol.dispose]();
     return null;
@@ -45,8 +44,15 @@ export class ChunkScanner {
     }
     reading.bytesScanned += length - prefix_length;
     root.metrics.bytes_scanned += length - prefix_length;
-    for (const detection of detections) root.add(placed(detection, reading));
+    addDetections(detections, reading, this.#context.sink);
   }
+}
+
+/** Adds detections to the results of their object, and sends these once they are many. */
+export function addDetections(detections: readonly Detection[], reading: ObjectReading, sink: ResultSink): void {
+  const { root } = reading;
+  for (const detection of detections) root.add(placed(detection, reading));
+  if (root.holds === 0 && root.findings.length >= PART_FINDINGS) sink.part(root);
 }
 
 function placed(detection: Detection, { path, root }: ObjectReading): Finding {

@@ -15,11 +15,12 @@ import { liveCounts } from '../graph/live.ts';
 import { pathFilter } from '../path-filter.ts';
 import type { ArchiveFormats } from './context.ts';
 import { type OpenOpener, Openers } from './openers.ts';
-import { type ObjectReading, RootObject } from './object-reading.ts';
+import { RootObject } from './object-reading.ts';
 import { ObjectScanner } from './object-scanner.ts';
 import { PendingObjects, type PendingObject } from './pending-objects.ts';
 import { CONTROL, controlWord, type FromWorker, type ToWorker, type WorkerInit } from './protocol.ts';
 import { ResultOutbox } from './result-outbox.ts';
+import { SegmentService } from './segment-service.ts';
 
 /** Components of a worker thread. */
 export interface WorkerParts {
@@ -75,6 +76,7 @@ class WorkerService {
   readonly #scanner: ObjectScanner;
   readonly #outbox: ResultOutbox;
   readonly #openers: Openers;
+  readonly #segments: SegmentService;
   readonly #pending = new PendingObjects();
   readonly #begun = new Map<number, RootObject>();
   #turnAt = 0;
@@ -102,15 +104,26 @@ class WorkerService {
     this.#outbox = new ResultOutbox(post);
     this.#openers = new Openers(init.sources, parts.openOpener);
     const passes = pathFilter({ include: [], exclude: init.exclude });
+    const pool = new BufferPool({
+      buffers_max: BUFFERS_MAX,
+      buffer_bytes: Math.min(bufferBytesMax, init.chunkBytes + detector.overlap),
+      allocate: (length) => detector.allocate(length),
+    });
+    this.#segments = new SegmentService(init, {
+      detector,
+      pool,
+      openers: this.#openers,
+      post,
+      mark: (index) => this.#markObject(index),
+      isAborted: () => this.#scanner.executor.isAborted || Atomics.load(this.#control, CONTROL.ABORT) !== 0,
+      hasObjects: () => this.#pending.length > 0 || this.#scanner.open > 0,
+      onReady: () => this.#ready(),
+    });
     this.#scanner = new ObjectScanner({
       limits: init,
       detector,
       formats: parts.formats,
-      pool: new BufferPool({
-        buffers_max: BUFFERS_MAX,
-        buffer_bytes: Math.min(bufferBytesMax, init.chunkBytes + detector.overlap),
-        allocate: (length) => detector.allocate(length),
-      }),
+      pool,
       frontier: this.#frontier,
       sink: {
         part: (root) => this.#outbox.part(root),
@@ -121,7 +134,9 @@ class WorkerService {
         },
       },
       isExcluded: (path) => !passes(path),
-      mark: (reading) => this.#mark(reading),
+      mark: (reading) => this.#markObject(reading.root.index),
+      divide: (reading) => this.#segments.divide(reading),
+      scanAhead: (object) => this.#segments.scanAhead(object),
       onReady: () => this.#ready(),
       onDefect: (error) => post({ type: 'defect', message: stackOf(error) }),
     });
@@ -140,6 +155,15 @@ class WorkerService {
         this.#scanner.executor.wake();
         break;
       }
+      case 'help':
+        void this.#segments.help(message.object);
+        break;
+      case 'segment':
+        this.#segments.arrive(message.object, message.result);
+        break;
+      case 'helper_lost':
+        this.#segments.helperLost(message.index);
+        break;
       case 'close':
         this.#isClosing = true;
     }
@@ -217,6 +241,7 @@ class WorkerService {
 
   #completed(root: RootObject): void {
     this.#begun.delete(root.index);
+    this.#segments.completed(root.index);
     if (this.#scanner.executor.isAborted) {
       this.#outbox.aborted(root);
       return;
@@ -226,8 +251,8 @@ class WorkerService {
     this.#outbox.completed(root);
   }
 
-  #mark(reading: ObjectReading): void {
-    Atomics.store(this.#control, this.#currentWord, reading.root.index + 1);
+  #markObject(index: number | null): void {
+    Atomics.store(this.#control, this.#currentWord, index === null ? 0 : index + 1);
     Atomics.add(this.#control, this.#progressWord, 1);
   }
 
@@ -249,10 +274,12 @@ class WorkerService {
     this.#pending.removeAll();
     this.#scanner.executor.abort();
     for (const root of this.#begun.values()) root.interrupt();
+    this.#segments.abort();
   }
 
   #isDone(): boolean {
-    return this.#pending.length === 0 && this.#scanner.open === 0 && this.#scanner.executor.isEmpty;
+    const isIdle = this.#pending.length === 0 && this.#scanner.open === 0 && !this.#segments.isBusy;
+    return isIdle && this.#scanner.executor.isEmpty;
   }
 
   async #close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 
 import { systemClock } from '@heddle/base/clock';
 import { detectArchive, detectUnsupported } from '../archive/detect.ts';
@@ -6,13 +6,13 @@ import { stubSearchOf } from '../archive/embedded.ts';
 import { createDetector } from '../detect/detector.ts';
 import type { LineExplanation } from '../detect/explain/line-explanation.ts';
 import { openOpener } from '../source/open-opener.ts';
-import type { FromWorker, WorkerInit } from './protocol.ts';
+import { type FromWorker, receiveInit } from './protocol.ts';
 import { serveWorker } from './serve.ts';
 
 if (parentPort === null) throw new Error('scan: this file is the entry of a worker thread');
 
 const port = parentPort;
-const init = workerData as WorkerInit;
+const init = await receiveInit(workerData as MessagePort);
 const post = (message: FromWorker): void => port.postMessage(message);
 
 await serveWorker(port, init, {

@@ -2,7 +2,7 @@ import type { KeywordScanner } from '../keywords/scanner.ts';
 import type { ScannedChunk } from '../plan.ts';
 import { BASE64_SAMPLE, looksLikeText } from './base64.ts';
 import { type Piece, PieceCutter } from './pieces.ts';
-import { type ByteAt, WrappedRuns } from './wrapped-runs.ts';
+import { type Block, type ByteAt, WrappedRuns } from './wrapped-runs.ts';
 
 /** Minimum length of a base64 run that is decoded: seventeen bytes of text. */
 const RUN_MIN = 24;
@@ -17,18 +17,46 @@ interface OpenRun {
   plausible: boolean | null;
 }
 
+/** What the bytes before a position leave behind: stretches of encoded text that continue. Plain data. */
+export interface EncodedState {
+  scanned_to: number;
+  run: { start: number; next: number; plausible: boolean | null } | null;
+  escapes: { next: number; is_first: boolean; last: number } | null;
+  block: Readonly<Block> | null;
+}
+
 /** Finds encoded text in one text, chunk after chunk. A piece is returned once all of its bytes are available. */
 export class EncodedText {
   readonly #scanner: KeywordScanner;
-  readonly #wrapped = new WrappedRuns();
-  #scannedTo = 0;
+  readonly #wrapped: WrappedRuns;
+  #scannedTo: number;
   #run: OpenRun | null = null;
   #escapes: { cutter: PieceCutter; last: number } | null = null;
   #chunk: ScannedChunk = { address: 0, length: 0, base_offset: 0, last: false };
   #readableTo = 0;
 
-  constructor(scanner: KeywordScanner) {
+  constructor(scanner: KeywordScanner, { scanned_to, run, escapes, block }: EncodedState = encodedStateAt(0)) {
     this.#scanner = scanner;
+    this.#scannedTo = scanned_to;
+    this.#wrapped = new WrappedRuns(block === null ? null : { ...block });
+    if (run !== null) this.#run = { cutter: new PieceCutter('base64', run.start, run.next), plausible: run.plausible };
+    if (escapes === null) return;
+    const { next, is_first, last } = escapes;
+    this.#escapes = { cutter: new PieceCutter('url', is_first ? next : -1, next), last };
+  }
+
+  get state(): EncodedState {
+    const run = this.#run;
+    const escapes = this.#escapes;
+    return {
+      scanned_to: this.#scannedTo,
+      run: run === null ? null : { start: run.cutter.start, next: run.cutter.next, plausible: run.plausible },
+      escapes:
+        escapes === null
+          ? null
+          : { next: escapes.cutter.next, is_first: escapes.cutter.next === escapes.cutter.start, last: escapes.last },
+      block: this.#wrapped.block === null ? null : { ...this.#wrapped.block },
+    };
   }
 
   /**
@@ -120,4 +148,9 @@ export class EncodedText {
     if (this.#chunk.last || this.#scannedTo > this.#escapes.last + ESCAPE_CONTEXT) this.#endEscapes(pieces);
     else pieces.push(...this.#escapes.cutter.open(this.#escapes.last));
   }
+}
+
+/** Returns the state at an offset before which there is nothing. */
+export function encodedStateAt(offset: number): EncodedState {
+  return { scanned_to: offset, run: null, escapes: null, block: null };
 }

@@ -12,29 +12,43 @@ export interface Piece {
   wrap?: Wrap;
 }
 
-/** Bytes of one piece, and the distance between the starts of two pieces. */
+/** Maximum bytes of one piece, and the distance between the starts of two pieces. */
 export const PIECE_BYTES = 16_384;
 const PIECE_STEP = 8192;
 const PIECE_SHARE = 4096;
 
-/** Divides a stretch of encoded text into pieces as it is read; the cuts depend only on its beginning. */
+/**
+ * Divides a stretch of encoded text into pieces as it is read. Pieces of base64 begin at fixed distances from its
+ * beginning, since they consist of whole groups of letters, pieces with URL escapes at fixed offsets of the text.
+ */
 export class PieceCutter {
   readonly encoding: Piece['encoding'];
   readonly start: number;
   #next: number;
 
-  constructor(encoding: Piece['encoding'], start: number) {
+  /** @param next where the next piece begins, if the first ones were already returned */
+  constructor(encoding: Piece['encoding'], start: number, next = start) {
     this.encoding = encoding;
     this.start = start;
-    this.#next = start;
+    this.#next = next;
+  }
+
+  get next(): number {
+    return this.#next;
   }
 
   /** Returns the pieces that are certain while the stretch is known to continue past `end`. */
   *open(end: number): Generator<Piece> {
-    while (this.#next + PIECE_BYTES < end) {
-      yield this.#piece(this.#next + PIECE_BYTES, this.#next + PIECE_STEP + PIECE_SHARE);
-      this.#next += PIECE_STEP;
+    for (let following = this.#following; following + PIECE_STEP < end; following = this.#following) {
+      yield this.#piece(following + PIECE_STEP, following + PIECE_SHARE);
+      this.#next = following;
     }
+  }
+
+  /** Where the piece after the next one begins. */
+  get #following(): number {
+    const origin = this.encoding === 'url' ? 0 : this.start;
+    return origin + (Math.floor((this.#next - origin) / PIECE_STEP) + 1) * PIECE_STEP;
   }
 
   /** Returns the rest of a stretch that ends at `end`. */

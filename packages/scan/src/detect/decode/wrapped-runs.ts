@@ -14,7 +14,7 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /** Consecutive lines of base64, all of one width but the last. */
-interface Block {
+export interface Block {
   start: number;
   width: number;
   /** 0 until there is a second line. */
@@ -35,7 +35,16 @@ export type ByteAt = (offset: number) => number;
  * The cuts between pieces depend only on the block's beginning.
  */
 export class WrappedRuns {
-  #block: Block | null = null;
+  #block: Block | null;
+
+  constructor(block: Block | null = null) {
+    this.#block = block;
+  }
+
+  /** The block that has not ended yet. */
+  get block(): Readonly<Block> | null {
+    return this.#block;
+  }
 
   /** Adds a run of letters that has ended; runs arrive in order. */
   run(start: number, end: number, byteAt: ByteAt, isPlausible: (start: number) => boolean, pieces: Piece[]): void {

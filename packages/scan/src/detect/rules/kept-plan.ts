@@ -18,7 +18,7 @@ const KEPT_MAX = 4;
  */
 export function keptPlan(compile: () => CompiledRules, directory = getCompileCacheDir()): CompiledRules {
   if (directory === undefined) return compile();
-  const name = `rules-${digestOfSources()}.plan`;
+  const name = planName();
   const kept = read(join(directory, name));
   if (kept !== null) return kept;
   const compiled = compile();
@@ -31,6 +31,16 @@ export function keptPlan(compile: () => CompiledRules, directory = getCompileCac
     // The next start compiles them again.
   }
   return compiled;
+}
+
+/** Returns the built-in rules if an earlier start kept them. */
+export function readKeptPlan(): CompiledRules | null {
+  const directory = getCompileCacheDir();
+  return directory === undefined ? null : read(join(directory, planName()));
+}
+
+function planName(): string {
+  return `rules-${digestOfSources()}.plan`;
 }
 
 function read(file: string): CompiledRules | null {

@@ -19,7 +19,8 @@ import {
   type ObjectSource,
 } from '../port.ts';
 import { readWhole } from './read-whole.ts';
-import { isLocalImage, openImageStore } from './open-store.ts';
+import { openImageStore } from './open-store.ts';
+import { isLocalImage } from './reference.ts';
 import type { ImageStore } from './store.ts';
 
 export type ImageSpec = Extract<SourceSpec, { type: 'image' }>;

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 
-import { parseReference } from './reference.ts';
+import { isLocalImage, parseReference } from './reference.ts';
 import { RegistryStore } from './registry-store.ts';
 import { type ImageStore, LayoutStore, TarStore } from './store.ts';
 
@@ -21,9 +21,4 @@ export function openImageStore(image: string): ImageStore {
   if (reference === null)
     throw new Error(`${image} is not the name of an image, such as registry.example/app:1.2 or ./image.tar`);
   return new RegistryStore(image, reference);
-}
-
-/** Local images are named by a path that begins like one. */
-export function isLocalImage(image: string): boolean {
-  return /^\.{0,2}\//.test(image);
 }

@@ -42,3 +42,8 @@ export function parseReference(text: string): ImageReference | null {
 function isLoopback(registry: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/.test(registry);
 }
+
+/** Local images are named by a path that begins like one. */
+export function isLocalImage(image: string): boolean {
+  return /^\.{0,2}\//.test(image);
+}

@@ -54,6 +54,7 @@ interface S3ReaderOptions {
 class S3Reader implements ObjectReader {
   readonly size: number;
   readonly access = 'range';
+  readonly version?: string;
   readonly #parts: PartReader;
   readonly #options: S3ReaderOptions;
   #begin: Uint8Array | null;
@@ -63,6 +64,7 @@ class S3Reader implements ObjectReader {
     this.#options = options;
     this.#begin = options.begin;
     this.size = options.size;
+    if (options.version !== null) this.version = options.version;
   }
 
   read(target: Uint8Array, start: number, length: number, offset: number): number | Promise<number> {

@@ -223,6 +223,8 @@ class Simulation {
       },
       isExcluded: () => false,
       mark: () => undefined,
+      divide: () => null,
+      scanAhead: () => assert.fail('made-up objects are not divided'),
       onReady: () => undefined,
       onDefect: (error) => {
         throw error;
@@ -247,7 +249,13 @@ class Simulation {
     return {
       overlap: OVERLAP,
       allocate,
-      begin: (path) => ({ scan: (chunk) => look(path, chunk), timed_out_rules: [], detections_dropped: 0 }),
+      begin: (path) => ({
+        scan: (chunk) => look(path, chunk),
+        adopt: () => null,
+        timed_out_rules: [],
+        detections_dropped: 0,
+      }),
+      beginSegment: () => assert.fail('made-up objects are not divided'),
     };
   }
 

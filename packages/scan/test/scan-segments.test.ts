@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+import { seededRandom } from '@heddle/base/random';
+import type { ScanOptions } from '../src/options.ts';
+import type { ScanEnvironment } from '../src/scan.ts';
+import { optionsFor, scan, type Scanned, temporaryFolder, write } from './support/scan-fixture.ts';
+
+const SEED = Number(process.env['HEDDLE_PROPERTY_SEED'] ?? 20_260_202);
+const SEGMENT_BYTES = 64 * 1024;
+const SEGMENTS = 40;
+
+/** Small chunks, so that a segment takes long enough for other threads to claim the next ones. */
+const CHUNKS: Partial<ScanOptions> = { chunkBytes: 4096 };
+
+const workerEntry = new URL('./support/odd-worker.ts', import.meta.url);
+
+const PEM = [
+  '-----BEGIN RSA PRIVATE KEY-----',
+  ...Array.from({ length: 24 }, (_, at) =>
+    `${'MIIEpAIBAAKCAQEA7bq3xYk2Pz9RtLq8WvN4sDfGhJ'.slice(at)}${'QmZ8aXc5'.repeat(8)}`.slice(0, 64),
+  ),
+  '-----END RSA PRIVATE KEY-----',
+].join('\n');
+
+/** Secrets at and near each boundary of a segment: of one line, of many lines, encoded, and of equal lines. */
+function textWithSecrets(seed: number): string {
+  const random = seededRandom(seed);
+  const digits = (count: number): string => String(Math.floor(random.next() * 10 ** count)).padStart(count, '0');
+  const secrets = [
+    () => `MADEUP-${digits(6)}`,
+    () => `\npassword = "xK9${digits(5)}mQzR"\n`,
+    () => `\n${PEM}\n`,
+    () => Buffer.from(`text before MADEUP-${digits(6)} and text after`.repeat(40)).toString('base64'),
+    () => `%20MADEUP%2D${digits(6)}%20`,
+    () => 'MADEUP-777777 '.repeat(200),
+  ];
+  let text = '';
+  for (let boundary = SEGMENT_BYTES; boundary <= SEGMENT_BYTES * SEGMENTS; boundary += SEGMENT_BYTES) {
+    const secret = secrets[Math.floor(random.next() * secrets.length)]!();
+    const start = boundary - Math.floor(random.next() * (secret.length + 20));
+    // Some segments consist of one line.
+    const line = random.next() < 0.2 ? 'no line ends here, ' : 'const value = compute(argument, other);\n';
+    text += line.repeat(Math.ceil((start - text.length) / line.length)).slice(0, Math.max(0, start - text.length));
+    text += secret;
+  }
+  return text;
+}
+
+async function scanWith(
+  path: string,
+  threads: number,
+  changes: Partial<ScanOptions> = {},
+  environment: Partial<ScanEnvironment> = {},
+): Promise<Scanned> {
+  const options = optionsFor(path, { ...CHUNKS, threads, ruleTimeoutMs: 60_000, ...changes });
+  return scan(options, { segmentBytes: SEGMENT_BYTES, ...environment });
+}
+
+/** What does not depend on the number of threads. */
+function outcomeOf({ findings, problems, summary }: Scanned): string {
+  const { objects_discovered, objects_completed, bytes_scanned } = summary.metrics;
+  const { outcome } = summary;
+  return JSON.stringify({ findings, problems, outcome, objects_discovered, objects_completed, bytes_scanned }, null, 1);
+}
+
+test('one large file gives the same findings with any number of threads', async (t) => {
+  t.diagnostic(`seed ${SEED}`);
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'large.txt');
+  for (const seed of [SEED, SEED + 1]) {
+    write(path, textWithSecrets(seed));
+    const whole = await scanWith(path, 1);
+    assert.ok(whole.findings.length > SEGMENTS / 2, `${whole.findings.length}`);
+    for (const threads of [2, 3]) assert.equal(outcomeOf(await scanWith(path, threads)), outcomeOf(whole));
+  }
+});
+
+test('the built-in rules find the same in a large file with any number of threads', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'large.txt');
+  write(path, textWithSecrets(SEED));
+  const whole = await scanWith(path, 1, { rules: [] });
+  assert.ok(whole.findings.some(({ rule_id }) => rule_id.includes('private-key')));
+  for (const threads of [2, 3]) assert.equal(outcomeOf(await scanWith(path, threads, { rules: [] })), outcomeOf(whole));
+});
+
+test('large files of UTF-16 and small ones are scanned by all threads at the same time', async (t) => {
+  const folder = temporaryFolder(t);
+  for (const name of ['a', 'b', 'c']) write(join(folder, `${name}.txt`), Buffer.from(textWithSecrets(SEED), 'utf16le'));
+  for (let at = 0; at < 100; at++) write(join(folder, `a-small-${at}`), `MADEUP-${100_000 + at}`);
+  const whole = await scanWith(folder, 1);
+  for (const threads of [2, 3]) assert.equal(outcomeOf(await scanWith(folder, threads)), outcomeOf(whole));
+});
+
+test('an idle thread scans segments that the thread with the object takes over', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'shared');
+  write(path, textWithSecrets(SEED));
+  const whole = await scanWith(path, 1);
+  const helped = await scanWith(path, 2, {}, { workerEntry });
+  assert.equal(outcomeOf(helped), outcomeOf(whole));
+  // Before a segment, a thread that helps reads some of what precedes it.
+  assert.ok(helped.summary.metrics.fetch_sync_count > whole.summary.metrics.fetch_sync_count);
+});
+
+test('a thread that exits while it helps costs nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'shared-lost');
+  write(path, textWithSecrets(SEED));
+  const whole = await scanWith(path, 1);
+  const helped = await scanWith(path, 2, {}, { workerEntry });
+  assert.ok(statSync(`${path}.opened.again`).isFile(), 'a second thread opened it and exited');
+  assert.equal(outcomeOf(helped), outcomeOf(whole));
+});
+
+async function runUntil(arguments_: string[], killAfter: number): Promise<{ lines: unknown[]; isComplete: boolean }> {
+  const script = join(import.meta.dirname, 'support/scan-process.ts');
+  const child = spawn(process.execPath, [script, ...arguments_], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  const lines: unknown[] = [];
+  let isComplete = false;
+  for await (const text of createInterface({ input: child.stdout })) {
+    const line: unknown = JSON.parse(text);
+    if (typeof line === 'string') lines.push(line);
+    else isComplete = typeof line === 'object' && line !== null && 'summary' in line;
+    if (lines.length === killAfter) child.kill('SIGKILL');
+  }
+  await exited;
+  return { lines, isComplete };
+}
+
+test('killed while threads help, a scan loses and duplicates nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const tree = join(folder, 'tree');
+  for (const name of ['a.txt', 'b.txt', 'c.txt']) {
+    const text = 'a line without secrets, then another one\n'.repeat(40);
+    write(join(tree, name), Array.from({ length: 2000 }, (_, at) => `${text}MADEUP-${100_000 + at}\n`).join(''));
+  }
+  const whole = await scan(optionsFor(tree, { threads: 1 }));
+  const all = whole.findings.map(({ path, secret }) => `${path}:${secret}`);
+  const arguments_ = [tree, join(folder, 'state'), String(1024 * 1024)];
+  for (const killAfter of [300, 2500, 5000]) {
+    const { lines, isComplete } = await runUntil(arguments_, killAfter);
+    assert.ok(!isComplete);
+    assert.deepEqual(lines, all.slice(0, lines.length), 'in order, none left out');
+  }
+  const { lines, isComplete } = await runUntil(arguments_, Infinity);
+  assert.ok(isComplete);
+  assert.deepEqual(lines, all);
+});
+
+test('a stopped scan of a large file ends at once and releases everything', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'large.txt');
+  write(path, textWithSecrets(SEED));
+  const stopping = new AbortController();
+  const options = optionsFor(path, { ...CHUNKS, threads: 2 });
+  const { startScan } = await import('../src/scan.ts');
+  const { systemClock } = await import('@heddle/base/clock');
+  const ends: unknown[] = [];
+  const summary = await startScan(
+    options,
+    { onFinding: () => stopping.abort(), onProblem: () => undefined },
+    {
+      clock: systemClock,
+      segmentBytes: SEGMENT_BYTES,
+      workBytesMin: 0,
+      signal: stopping.signal,
+      onThreadEnd: (live) => void ends.push(live),
+    },
+  );
+  assert.equal(summary.outcome, 'aborted');
+  for (const live of ends) assert.deepEqual(live, { contexts: 0, references: 0, buffers: 0 });
+});
