@@ -38,6 +38,21 @@ export type SourceSpec =
    */
   | { type: 'image'; images: readonly string[]; platform?: string }
   /**
+   * The repositories of an organization, a group or a user with their histories, wikis, issues and pull requests, or
+   * those of one repository. `endpoint`: the address of a server of one's own.
+   */
+  | {
+      type: 'github' | 'gitlab';
+      owner: string;
+      endpoint?: string;
+      include_forks?: boolean;
+      skip_archived?: boolean;
+      skip_wikis?: boolean;
+      skip_issues?: boolean;
+      /** Larger repositories are not scanned. */
+      clone_bytes_max: number;
+    }
+  /**
    * File paths, given as a list or read from a file, one per line. `latin1`: each character is a byte, for paths that
    * are not UTF-8.
    */

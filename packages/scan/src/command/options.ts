@@ -14,8 +14,10 @@ import {
 } from '../options.ts';
 import { parsePlatform } from '../archive/image/plan.ts';
 import { pathFilter } from '../path-filter.ts';
-import { proxiesOf, VERIFY_OPTIONS, type VerifyOptions } from '../verify/options.ts';
+import { proxiesOf } from '../outbound/proxies.ts';
+import { VERIFY_OPTIONS, type VerifyOptions } from '../verify/options.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../report/report.ts';
+import { FORGE_OPTIONS } from './forge-sources.ts';
 
 const GIB = 1024 ** 3;
 
@@ -118,6 +120,7 @@ const OUTPUT_OPTIONS = {
 /** Every option of `heddle scan`, by the group of its help. */
 export const SCAN_OPTION_GROUPS = {
   Input: { ...INPUT_OPTIONS, ...PATH_OPTIONS },
+  'GitHub and GitLab': FORGE_OPTIONS,
   Rules: { ...RULE_FILE_OPTIONS, ...RULE_OPTIONS, ...KNOWN_OPTIONS },
   Verification: { ...VERDICT_OPTIONS, ...VERIFY_OPTIONS },
   Limits: { ...LIMIT_OPTIONS, ...STATE_OPTIONS },
@@ -132,6 +135,7 @@ export type RuleChoice = ValuesOf<typeof RULE_FILE_OPTIONS> & Pick<ScanOptions, 
 export interface ScanRequest
   extends
     ValuesOf<typeof INPUT_OPTIONS>,
+    ValuesOf<typeof FORGE_OPTIONS>,
     ValuesOf<typeof KNOWN_OPTIONS>,
     ValuesOf<typeof STATE_OPTIONS>,
     Omit<ValuesOf<typeof OUTPUT_OPTIONS>, 'format' | 'json'> {
@@ -165,7 +169,7 @@ export function requestOf(paths: readonly string[], options: object): ScanReques
       verify: verify ? verifyOptionsOf(options) : null,
     },
     onlyActive,
-    ...valuesOf({ ...INPUT_OPTIONS, ...KNOWN_OPTIONS, ...STATE_OPTIONS }, options),
+    ...valuesOf({ ...INPUT_OPTIONS, ...FORGE_OPTIONS, ...KNOWN_OPTIONS, ...STATE_OPTIONS }, options),
     ...output,
     format: formatOf(output),
   };

@@ -23,6 +23,7 @@ Examples:
   ${command} --staged                            what the next commit would add
   ${command} --git . --report sarif=secrets.sarif
   ${command} --image registry.example/app:1.2
+  ${command} --github acme --state scan.state    all repositories of an organization
   ${command} s3://bucket/prefix --state scan.state
 Write a path named like a command (rules, explain, init) as ./rules.
 `;

@@ -5,6 +5,7 @@ import type { SourceSpec } from '../options.ts';
 import { refused, systemFault } from '@heddle/base/terminal/refusal';
 import { isLocalImage } from '../source/image/open-store.ts';
 import { parseReference } from '../source/image/reference.ts';
+import { forgeSources, refuseForgeContradictions } from './forge-sources.ts';
 import type { ScanRequest } from './options.ts';
 
 export interface ScanSources {
@@ -38,6 +39,7 @@ export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole):
     directories.push(repository);
   }
   if (request.images.length > 0) specs.push(imageSource(request));
+  specs.push(...forgeSources(request));
   if (request.diff !== null) specs.push(diffSource(request.diff));
   if (request.filesFrom !== null) specs.push(listSource(request.filesFrom, request.nullSeparated, readList));
   return { specs, directories };
@@ -56,8 +58,10 @@ function stagedSources(repositories: readonly string[]): ScanSources {
 }
 
 /** Returns the flag of an input that is not a path; null without one. */
-function otherInput({ git, images, filesFrom, diff }: ScanRequest): string | null {
+function otherInput({ git, github, gitlab, images, filesFrom, diff }: ScanRequest): string | null {
   if (git.length > 0) return '--git';
+  if (github.length > 0) return '--github';
+  if (gitlab.length > 0) return '--gitlab';
   if (images.length > 0) return '--image';
   return filesFrom !== null ? '--files-from' : diff === null ? null : '--diff';
 }
@@ -76,6 +80,7 @@ function imageSource({ images, platform }: ScanRequest): SourceSpec {
 function refuseContradictions(request: ScanRequest): void {
   const { paths, git, revisions, since, unreachable, filesFrom, nullSeparated, staged } = request;
   const { diff, s3Endpoint, s3Region, s3PathStyle, images, platform } = request;
+  refuseForgeContradictions(request);
   const other = otherInput(request);
   if (staged && other !== null) {
     throw refused(`--staged and ${other} contradict each other; use one of them`);
@@ -120,6 +125,8 @@ function statusOf(path: string, what = path): Stats {
 }
 
 function hintFor(path: string): string {
+  const forge = /^https:\/\/(github|gitlab)\.com\/([\w.-]+(?:\/[\w.-]+)*?)(?:\.git)?\/?$/.exec(path);
+  if (forge !== null) return `; to scan it with its history and issues, name it with --${forge[1]!} ${forge[2]!}`;
   if (/^(https?|ssh|git):\/\/|^git@/.test(path)) return '; clone it first, and name the clone with --git';
   return '';
 }

@@ -47,6 +47,9 @@ export class ScanRoots {
           break;
         case 'image':
           throw new Error('a task cannot scan images; use heddle scan --image');
+        case 'github':
+        case 'gitlab':
+          throw new Error(`a task cannot scan repositories of a server; use heddle scan --${source.type}`);
         case 'stdin':
           throw new Error('a task has no standard input to scan');
       }

@@ -62,11 +62,16 @@ export interface GitChild {
   stop(): Promise<void>;
 }
 
-/** Starts git. `ended` reports a failure to start. */
+/**
+ * Starts git. `ended` reports a failure to start.
+ *
+ * @param name the repository in messages
+ */
 export function startGit(
   repository: string,
   args: readonly string[],
-  variables: Readonly<Record<string, string>> = {},
+  variables: Readonly<Record<string, string | undefined>> = {},
+  name = repository,
 ): GitChild {
   const child = spawn('git', ['--no-pager', '--no-replace-objects', ...SETTINGS, '-C', repository, ...args], {
     env: childEnvironment({ ...VARIABLES, ...variables }),
@@ -84,7 +89,7 @@ export function startGit(
       if (child.pid === undefined) resolve(startFailureOf(error));
     });
     child.once('close', (code) => {
-      resolve(code === 0 ? null : explain(text, repository));
+      resolve(code === 0 ? null : explain(text, name));
     });
   });
   const stop = async (): Promise<void> => {
