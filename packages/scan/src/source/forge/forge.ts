@@ -119,7 +119,8 @@ export class ForgeSource implements ObjectSource {
       if (!(error instanceof ForgeRefusal)) this.#failures += 1;
       if (this.#failures >= FAILURES_MAX)
         throw new Error(`the last ${FAILURES_MAX} repositories could not be read; ${message}`, { cause: error });
-      return { objects: [], problems: [{ code: 'source_failed', path, message, extent: 'partial' }], position: null };
+      const extent = place.within === null ? 'skipped' : 'partial';
+      return { objects: [], problems: [{ code: 'source_failed', path, message, extent }], position: null };
     }
   }
 
