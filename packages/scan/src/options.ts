@@ -32,6 +32,13 @@ export type SourceSpec =
   | { type: 'diff'; name: string; file: string }
   /** `endpoint` for other services that implement the S3 API. */
   | { type: 's3'; bucket: string; prefix?: string; endpoint?: string; region?: string; force_path_style?: boolean }
+  /** A bucket of Google Cloud Storage. */
+  | { type: 'gcs'; bucket: string; prefix?: string; endpoint?: string }
+  /**
+   * A container of Azure Blob Storage. `address` begins the paths of its objects. Without `endpoint`, that of an
+   * account, the account is that of the environment.
+   */
+  | { type: 'azure'; container: string; prefix?: string; endpoint?: string; address: string }
   /**
    * Layers and configuration of container images: of a registry, or by a path that begins with `/`, `./` or `../` in an
    * archive or a directory. `platform` as in `linux/arm64`, or `all`.

@@ -17,6 +17,7 @@ import { pathFilter } from '../path-filter.ts';
 import { proxiesOf } from '../outbound/proxies.ts';
 import { VERIFY_OPTIONS, type VerifyOptions } from '../verify/options.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../report/report.ts';
+import { BUCKET_OPTIONS } from './bucket-sources.ts';
 import { FORGE_OPTIONS } from './forge-sources.ts';
 
 const GIB = 1024 ** 3;
@@ -65,12 +66,7 @@ const INPUT_OPTIONS = {
   nullSeparated: toggle('-0, --null', 'Names in that list end with NUL instead of a newline'),
   followLinks: toggle('--follow-links', 'Follow symbolic links'),
   gitObjects: toggle('--git-objects', 'Also walk the object stores of git repositories'),
-  s3Endpoint: optionalText('--s3-endpoint <url>', 'URL of the S3 API, for services other than AWS', {
-    allowed: 'an http or https address such as http://127.0.0.1:9000',
-    check: (given) => /^https?:$/.test(URL.parse(given)?.protocol ?? ''),
-  }),
-  s3Region: optionalText('--s3-region <name>', 'Region of the buckets'),
-  s3PathStyle: toggle('--s3-path-style', 'Put the bucket in the path of requests instead of the host name'),
+  ...BUCKET_OPTIONS,
 };
 
 const RULE_FILE_OPTIONS = {
@@ -139,7 +135,7 @@ export interface ScanRequest
     ValuesOf<typeof KNOWN_OPTIONS>,
     ValuesOf<typeof STATE_OPTIONS>,
     Omit<ValuesOf<typeof OUTPUT_OPTIONS>, 'format' | 'json'> {
-  /** Files, directories, `-` for standard input, `s3://bucket/prefix`. */
+  /** Files, directories, `-` for standard input, `s3://bucket/prefix` and other buckets. */
   readonly paths: readonly string[];
   readonly rules: RuleChoice;
   /** Findings with another verdict are counted, not reported. */

@@ -36,7 +36,7 @@ export function registerScanCommand(program: Command): void {
 /** Turns a command into the scan, with `rules` below it. */
 export function addScan(command: Command): Command {
   command
-    .argument('[path...]', 'Files, directories, s3://bucket/prefix, - for standard input (default .)')
+    .argument('[path...]', 'Files, directories, s3://, gs:// or az://bucket/prefix, - for standard input (default .)')
     .helpCommand(false);
   addScanOptions(command)
     .addHelpText('after', () => examples(commandPath(command)).trimEnd())

@@ -28,6 +28,8 @@ export function openOpener(spec: SourceSpec): ObjectOpener | Promise<ObjectOpene
     case 'gitlab':
       return import('./forge/opener.ts').then(({ ForgeOpener }) => new ForgeOpener());
     case 's3':
-      return import('./s3/object-opener.ts').then(({ S3Opener }) => S3Opener.open(spec));
+    case 'gcs':
+    case 'azure':
+      return import('./bucket/object-opener.ts').then(({ BucketOpener }) => BucketOpener.open(spec));
   }
 }

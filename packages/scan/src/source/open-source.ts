@@ -41,7 +41,9 @@ export function openSource(
     case 'gitlab':
       return import('./forge/forge.ts').then(({ ForgeSource }) => new ForgeSource(spec));
     case 's3':
-      return import('./s3/s3.ts').then(({ S3Source }) => S3Source.open(spec));
+    case 'gcs':
+    case 'azure':
+      return import('./bucket/bucket-source.ts').then(({ BucketSource }) => BucketSource.open(spec));
   }
 }
 

@@ -47,6 +47,9 @@ export class ScanRoots {
           break;
         case 'image':
           throw new Error('a task cannot scan images; use heddle scan --image');
+        case 'gcs':
+        case 'azure':
+          throw new Error('a task can scan buckets with the S3 API only; use heddle scan');
         case 'github':
         case 'gitlab':
           throw new Error(`a task cannot scan repositories of a server; use heddle scan --${source.type}`);
