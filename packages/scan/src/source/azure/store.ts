@@ -88,7 +88,7 @@ export class AzureStore implements BucketStore {
   failureOf(error: unknown): ReadFailure {
     const { statusCode, code, message } = error as ApiFailure;
     if (statusCode === 416) return 'empty';
-    if (statusCode === 412) return 'replaced';
+    if (statusCode === 412) return 'replaced_or_deleted';
     if (statusCode === 404) return 'missing';
     if (code === 'BlobArchived') return 'archived';
     if (statusCode === 401 || statusCode === 403)

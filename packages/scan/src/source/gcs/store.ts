@@ -1,6 +1,5 @@
-import type { Readable } from 'node:stream';
-
-import type { Bucket, File } from '@google-cloud/storage';
+import type { Bucket, Storage } from '@google-cloud/storage';
+import { EnvHttpProxyAgent, request } from 'undici';
 import type { SourceSpec } from '../../options.ts';
 import {
   type BucketPage,
@@ -14,8 +13,15 @@ import {
 type GcsSpec = Extract<SourceSpec, { type: 'gcs' }>;
 
 const PAGE_SIZE = 1000;
-/** Attempts for a request after the first one. */
+/** The longest silence within an answer. */
+const SILENCE_MAX_MS = 60_000;
+/** Attempts for a request of a page after the first one. */
 const RETRIES_MAX = 4;
+
+interface Listed {
+  items?: readonly { name: string; size: string }[];
+  nextPageToken?: string;
+}
 
 interface ApiFailure extends Error {
   code?: number | string;
@@ -25,38 +31,43 @@ interface ApiFailure extends Error {
 export class GcsStore implements BucketStore {
   readonly name: string;
   readonly #spec: GcsSpec;
+  readonly #storage: Storage;
   readonly #bucket: Bucket;
+  readonly #agent = new EnvHttpProxyAgent();
 
-  private constructor(spec: GcsSpec, bucket: Bucket) {
+  private constructor(spec: GcsSpec, storage: Storage) {
     this.name = `gs://${spec.bucket}/${spec.prefix ?? ''}`;
     this.#spec = spec;
-    this.#bucket = bucket;
+    this.#storage = storage;
+    this.#bucket = storage.bucket(spec.bucket);
   }
 
   static async open(spec: GcsSpec): Promise<GcsStore> {
-    const { Storage } = await loadPackage(() => import('@google-cloud/storage'), 'gs://', '@google-cloud/storage');
-    const storage = new Storage({
+    const { Storage: Client } = await loadPackage(
+      () => import('@google-cloud/storage'),
+      'gs://',
+      '@google-cloud/storage',
+    );
+    const storage = new Client({
       ...(spec.endpoint === undefined ? {} : { apiEndpoint: spec.endpoint }),
       retryOptions: { maxRetries: RETRIES_MAX },
     });
-    return new GcsStore(spec, storage.bucket(spec.bucket));
+    return new GcsStore(spec, storage);
   }
 
   async list(token: string | null): Promise<BucketPage> {
     try {
-      const [files, next] = await this.#bucket.getFiles({
+      const [, , answer] = await this.#bucket.getFiles({
         autoPaginate: false,
         maxResults: PAGE_SIZE,
         fields: 'items(name,size),nextPageToken',
         ...(this.#spec.prefix === undefined ? {} : { prefix: this.#spec.prefix }),
         ...(token === null ? {} : { pageToken: token }),
       });
-      const following = (next as { pageToken?: string } | null)?.pageToken ?? null;
+      const { items = [], nextPageToken = null } = answer as Listed;
       // Every storage class can be read at once.
-      return {
-        items: files.map(({ name, metadata }) => ({ key: name, size: Number(metadata.size ?? -1), archived: null })),
-        following,
-      };
+      const files = items.map(({ name, size }) => ({ key: name, size: Number(size), archived: null }));
+      return { items: files, following: nextPageToken };
     } catch (error) {
       throw new Error(`${this.name}: ${this.#adviceOf(error as ApiFailure)}`, { cause: error });
     }
@@ -66,45 +77,66 @@ export class GcsStore implements BucketStore {
     return `gs://${this.#spec.bucket}/${key}`;
   }
 
-  read({ key, version, offset, length }: RangeRequest): Promise<RangeAnswer> {
-    const file: File = this.#bucket.file(key, version === null ? {} : { generation: version });
-    // What is stored compressed is read as it is stored: ranges are those of the stored bytes.
-    const body = file.createReadStream({
-      start: offset,
-      end: offset + length - 1,
-      decompress: false,
-      validation: false,
+  /**
+   * Requests a range without the client, whose streams decompress what is stored compressed; ranges are those of the
+   * stored bytes.
+   */
+  async read({ key, version, offset, length }: RangeRequest): Promise<RangeAnswer> {
+    const url = new URL(
+      `/storage/v1/b/${encodeURIComponent(this.#spec.bucket)}/o/${encodeURIComponent(key)}`,
+      this.#storage.apiEndpoint,
+    );
+    url.searchParams.set('alt', 'media');
+    if (version !== null) url.searchParams.set('generation', version);
+    const { statusCode, headers, body } = await request(url, {
+      dispatcher: this.#agent,
+      headersTimeout: SILENCE_MAX_MS,
+      bodyTimeout: SILENCE_MAX_MS,
+      headers: {
+        ...(await this.#authorization()),
+        range: `bytes=${offset}-${offset + length - 1}`,
+        'accept-encoding': 'gzip',
+      },
     });
-    return new Promise((resolve, reject) => {
-      body.once('error', reject);
-      body.once('response', ({ headers }: { headers: unknown }) => {
-        const total = /\/(\d+)$/.exec(headerOf(headers, 'content-range') ?? '')?.[1];
-        const whole = headerOf(headers, 'content-length');
-        resolve({
-          body: body as AsyncIterable<Uint8Array>,
-          destroy: () => destroyed(body),
-          size: total === undefined ? (whole === null ? null : Number(whole)) : Number(total),
-          isRange: total !== undefined,
-          version: headerOf(headers, 'x-goog-generation'),
-        });
-      });
-      // The response is announced once the stream is read.
-      body.pause();
-      body.read(0);
-    });
+    const destroy = (): void => {
+      body.on('error', () => undefined);
+      body.destroy();
+    };
+    if (statusCode >= 300) {
+      destroy();
+      throw Object.assign(new Error(`HTTP ${statusCode}`), { code: statusCode });
+    }
+    const total = /\/(\d+)$/.exec(String(headers['content-range'] ?? ''))?.[1];
+    const whole = headers['content-length'];
+    const size = total ?? whole;
+    const generation = headers['x-goog-generation'];
+    return {
+      body: body as AsyncIterable<Uint8Array>,
+      destroy,
+      size: size === undefined ? null : Number(size),
+      isRange: total !== undefined,
+      version: typeof generation === 'string' ? generation : null,
+    };
   }
 
   failureOf(error: unknown): ReadFailure {
     const { code, message } = error as ApiFailure;
     if (code === 416) return 'empty';
+    if (code === 408 || code === 429 || (typeof code === 'number' && code >= 500) || isOfNetwork(code)) return 'broken';
     // A version that was pinned is missing whether the object was replaced or deleted.
     if (code === 404) return 'replaced_or_deleted';
     if (code === 401 || code === 403) return { message: 'access denied; storage.objects.get is needed' };
     return { message: `it cannot be read: ${message}` };
   }
 
-  close(): void {
-    // Requests under way end by themselves.
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  /** As the client does, none is sent to an endpoint that is not Google's. */
+  async #authorization(): Promise<Record<string, string>> {
+    if (this.#storage.customEndpoint) return {};
+    return Object.fromEntries(new Headers(await this.#storage.authClient.getRequestHeaders()));
   }
 
   #adviceOf({ code, message }: ApiFailure): string {
@@ -117,15 +149,7 @@ export class GcsStore implements BucketStore {
   }
 }
 
-/** Answers have headers as a record or as an object of the Fetch API. */
-function headerOf(headers: unknown, name: string): string | null {
-  if (headers instanceof Headers) return headers.get(name);
-  const value = (headers as Readonly<Record<string, string | undefined>>)[name];
-  return value ?? null;
-}
-
-/** An aborted stream reports an error that is of no interest. */
-function destroyed(body: Readable): void {
-  body.on('error', () => undefined);
-  body.destroy();
+/** Codes of undici and of sockets. */
+function isOfNetwork(code: string | number | undefined): boolean {
+  return typeof code === 'string' && /^(UND_ERR_|E[A-Z]+$)/.test(code);
 }

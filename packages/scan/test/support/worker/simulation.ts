@@ -119,7 +119,7 @@ class Simulation {
         isKnown: () => false,
         boundary: () => undefined,
         isDelivered: () => true,
-      isHeld: () => false,
+        isHeld: () => false,
         passes: () => true,
         ready: () => undefined,
         failed: (_, error) => assert.fail(String(error)),
