@@ -48,7 +48,9 @@ bucketsConform<AzureSpec>({
     const bytes = Buffer.from(content);
     await client.getContainerClient(container).getBlockBlobClient(key).upload(bytes, bytes.length);
   },
-  remove: async ({ container }, key) => void (await client.getContainerClient(container).deleteBlob(key)),
+  remove: async ({ container }, key) => {
+    await client.getContainerClient(container).deleteBlob(key);
+  },
   prefix: ({ container }) => `az://${container}/`,
   missing: { container: 'no-such-container' },
   missingMessage: /there is no container no-such-container/,

@@ -269,6 +269,27 @@ test('a scan of an organization resumes where it was interrupted', async (t) => 
   assert.ok(existsSync(statePath));
 });
 
+test('a repository whose branches changed during an interruption is listed from its beginning', async () => {
+  const spec = specOf('gitlab', gitlab);
+  const source = await comparable(spec);
+  const whole = await listAll(source, 2);
+  await source.close();
+  const path = join(root, 'gitlab/acme/web/shop.git');
+  git(path, 'branch', 'new', 'main~1');
+  const again = await comparable(spec);
+  const rest = await listAll(again, 2, whole.cursors[0]);
+  await again.close();
+  git(path, 'branch', '-D', 'new');
+  assert.deepEqual(
+    rest.objects.map((object) => object.path),
+    whole.objects.map((object) => object.path),
+  );
+  assert.deepEqual(
+    rest.problems.map(({ extent, message }) => [extent, message.slice(0, 30)]),
+    [['notice', 'it has other branches or tags ']],
+  );
+});
+
 function readIfThere(file: string): string {
   try {
     return readFileSync(file, 'latin1');

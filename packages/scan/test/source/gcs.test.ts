@@ -25,8 +25,14 @@ function newBucket(): Promise<GcsSpec> {
 bucketsConform<GcsSpec>({
   name: 'gcs',
   newBucket,
-  put: ({ bucket }, key, content) => Promise.resolve(server.put(bucket, key, content)),
-  remove: ({ bucket }, key) => Promise.resolve(void server.buckets.get(bucket)!.delete(key)),
+  put: ({ bucket }, key, content) => {
+    server.put(bucket, key, content);
+    return Promise.resolve();
+  },
+  remove: ({ bucket }, key) => {
+    server.buckets.get(bucket)!.delete(key);
+    return Promise.resolve();
+  },
   prefix: ({ bucket }) => `gs://${bucket}/`,
   missing: { bucket: 'no-such-bucket' },
   missingMessage: /^Error: gs:\/\/no-such-bucket\/: there is no bucket no-such-bucket/,

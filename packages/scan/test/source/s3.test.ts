@@ -57,7 +57,9 @@ bucketsConform({
   name: 's3',
   newBucket,
   put,
-  remove: async ({ bucket }, key) => void (await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))),
+  remove: async ({ bucket }, key) => {
+    await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
+  },
   prefix: ({ bucket }) => `s3://${bucket}/`,
   missing: { bucket: 'no-such-bucket' },
   missingMessage: /there is no bucket no-such-bucket/,

@@ -40,17 +40,28 @@ export class GcsServer {
     const { pathname, searchParams } = new URL(request.url!, this.url);
     const [, bucket = '', key] = /^(?:\/download)?\/storage\/v1\/b\/([^/]+)\/o(?:\/(.+))?$/.exec(pathname) ?? [];
     const objects = this.buckets.get(decodeURIComponent(bucket));
-    if (objects === undefined) return refuse(response, 404, 'The specified bucket does not exist.');
-    if (key === undefined) return list(objects, searchParams, response);
+    if (objects === undefined) {
+      refuse(response, 404, 'The specified bucket does not exist.');
+      return;
+    }
+    if (key === undefined) {
+      list(objects, searchParams, response);
+      return;
+    }
     const stored = objects.get(decodeURIComponent(key));
     const generation = searchParams.get('generation');
-    if (stored === undefined || (generation !== null && generation !== String(stored.generation)))
-      return refuse(response, 404, 'No such object');
+    if (stored === undefined || (generation !== null && generation !== String(stored.generation))) {
+      refuse(response, 404, 'No such object');
+      return;
+    }
     const { content } = stored;
     const [, from = '0', to = ''] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
     const start = Number(from);
     const end = Math.min(to === '' ? content.length : Number(to) + 1, content.length);
-    if (start >= content.length) return refuse(response, 416, 'The requested range cannot be satisfied.');
+    if (start >= content.length) {
+      refuse(response, 416, 'The requested range cannot be satisfied.');
+      return;
+    }
     response.writeHead(206, {
       'content-range': `bytes ${start}-${end - 1}/${content.length}`,
       'content-length': String(end - start),
@@ -64,7 +75,7 @@ function list(objects: ReadonlyMap<string, Stored>, parameters: URLSearchParams,
   const prefix = parameters.get('prefix') ?? '';
   const after = Buffer.from(parameters.get('pageToken') ?? '', 'base64');
   const names = [...objects.keys()].filter((name) => name.startsWith(prefix)).map((name) => Buffer.from(name));
-  const rest = names.sort(Buffer.compare).filter((name) => Buffer.compare(name, after) > 0);
+  const rest = names.sort((one, other) => Buffer.compare(one, other)).filter((name) => Buffer.compare(name, after) > 0);
   const page = rest.slice(0, Number(parameters.get('maxResults') ?? '1000'));
   const items = page.map((name) => ({ name: String(name), size: String(objects.get(String(name))!.content.length) }));
   const nextPageToken = page.length < rest.length ? page.at(-1)!.toString('base64') : undefined;

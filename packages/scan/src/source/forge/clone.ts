@@ -33,11 +33,11 @@ export async function cloneRepository(options: CloneOptions): Promise<void> {
   const child = startGit(dirname(directory), args, variablesOf(options), url);
   child.process.stdin.end();
   child.process.stdout.resume();
-  let isTooLarge = false;
+  const size = { isExceeded: false };
   const stop = (): void => void child.stop();
   const measure = (): void => {
-    isTooLarge ||= bytesBelow(directory) > bytesMax;
-    if (isTooLarge) stop();
+    size.isExceeded ||= bytesBelow(directory) > bytesMax;
+    if (size.isExceeded) stop();
   };
   let cancel = (): void => undefined;
   const watch = (): void => {
@@ -50,7 +50,7 @@ export async function cloneRepository(options: CloneOptions): Promise<void> {
   try {
     const failure = await child.ended;
     measure();
-    if (isTooLarge) throw new Error(`${url} has more than ${bytesText(bytesMax)}; raise --clone-size to scan it`);
+    if (size.isExceeded) throw new Error(`${url} has more than ${bytesText(bytesMax)}; raise --clone-size to scan it`);
     if (signal.aborted) throw new Error('the scan was stopped');
     if (failure !== null) throw new Error(failure);
   } finally {

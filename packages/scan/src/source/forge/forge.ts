@@ -37,6 +37,8 @@ export class ForgeSource implements ObjectSource {
   readonly #client: ForgeClient;
   readonly #api: ForgeApi;
   #repositories: readonly ForgeRepository[] | null = null;
+  /** Their indexes in the list, by their ids. */
+  #indexes: ReadonlyMap<number, number> = new Map();
   #open: { place: Place; part: ForgePart } | null = null;
   /** The cursor that was returned for the position of the open part. */
   #state: CursorState | null = null;
@@ -70,7 +72,7 @@ export class ForgeSource implements ObjectSource {
     if (repositories.length === 0) return this.#nothing();
     const place = this.#open?.place ?? this.#placeOf(state, repositories);
     if (place === null) return this.#end();
-    const at = repositories.findIndex(({ id }) => id === place.repository);
+    const at = this.#indexes.get(place.repository)!;
     const repository = repositories[at]!;
     const part = (this.#open ??= { place, part: this.#partOf(repository, place.part) }).part;
     this.#show(part, at, repositories.length);
@@ -160,7 +162,9 @@ export class ForgeSource implements ObjectSource {
       ({ is_fork: isFork, is_archived: isArchived }) =>
         isNamed || ((withForks || !isFork) && !(skipsArchived && isArchived)),
     );
-    return wanted.sort((one, other) => one.id - other.id);
+    wanted.sort((one, other) => one.id - other.id);
+    this.#indexes = new Map(wanted.map(({ id }, index) => [id, index]));
+    return wanted;
   }
 
   /** Returns the place of a cursor; its repository may have been deleted. */
@@ -175,7 +179,7 @@ export class ForgeSource implements ObjectSource {
   }
 
   #following({ repository: id, part }: Place, repositories: readonly ForgeRepository[]): Place | null {
-    const at = repositories.findIndex((each) => each.id === id);
+    const at = this.#indexes.get(id)!;
     const parts = this.#partsOf(repositories[at]!);
     const next = parts[parts.indexOf(part) + 1];
     if (next !== undefined) return { repository: id, part: next, within: null };

@@ -82,12 +82,21 @@ export class ForgeServer implements AsyncDisposable {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="forge"' }).end('{"message":"Bad credentials"}');
       return;
     }
-    if (!isApi) return this.#serveGit(request, response);
+    if (!isApi) {
+      this.#serveGit(request, response);
+      return;
+    }
     const name = pathname.slice(api.length);
     const list = lists[name];
     const found = list ?? objects[name];
-    if (found === undefined) return sendJson(response, 404, { message: 'Not Found' });
-    if (list === undefined) return sendJson(response, 200, found);
+    if (found === undefined) {
+      sendJson(response, 404, { message: 'Not Found' });
+      return;
+    }
+    if (list === undefined) {
+      sendJson(response, 200, found);
+      return;
+    }
     const page = Number(searchParams.get('page') ?? '1');
     const next = new URL(request.url!, this.url);
     next.searchParams.set('page', String(page + 1));
