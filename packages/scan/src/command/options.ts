@@ -116,7 +116,7 @@ const OUTPUT_OPTIONS = {
 /** Every option of `heddle scan`, by the group of its help. */
 export const SCAN_OPTION_GROUPS = {
   Input: { ...INPUT_OPTIONS, ...PATH_OPTIONS },
-  'GitHub and GitLab': FORGE_OPTIONS,
+  'Hosted repositories': FORGE_OPTIONS,
   Rules: { ...RULE_FILE_OPTIONS, ...RULE_OPTIONS, ...KNOWN_OPTIONS },
   Verification: { ...VERDICT_OPTIONS, ...VERIFY_OPTIONS },
   Limits: { ...LIMIT_OPTIONS, ...STATE_OPTIONS },

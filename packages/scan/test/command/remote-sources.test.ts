@@ -59,15 +59,15 @@ test('addresses of servers are those of their pages or their APIs, with TLS or o
 });
 
 test('rate limits are waited for by the clock of the server', () => {
-  const wait = (status: number, headers: Record<string, string>) => rateLimitWaitMs({ status, headers }, 5_000_000);
-  assert.equal(wait(200, { 'retry-after': '5' }), null);
-  assert.equal(wait(403, { 'x-ratelimit-remaining': '12' }), null, 'forbidden');
-  assert.equal(wait(429, { 'retry-after': '7' }), 7000);
-  assert.equal(wait(403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '5010' }), 11_000);
+  const limitMs = (status: number, headers: Record<string, string>) => rateLimitWaitMs({ status, headers }, 5_000_000);
+  assert.equal(limitMs(200, { 'retry-after': '5' }), null);
+  assert.equal(limitMs(403, { 'x-ratelimit-remaining': '12' }), null, 'forbidden');
+  assert.equal(limitMs(429, { 'retry-after': '7' }), 7000);
+  assert.equal(limitMs(403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '5010' }), 11_000);
   const date = new Date(4_000_000).toUTCString();
-  assert.equal(wait(429, { 'ratelimit-reset': '4010', date }), 11_000);
-  assert.equal(wait(429, { 'retry-after': new Date(5_009_000).toUTCString() }), 9000);
-  assert.equal(wait(429, {}), 60_000);
+  assert.equal(limitMs(429, { 'ratelimit-reset': '4010', date }), 11_000);
+  assert.equal(limitMs(429, { 'retry-after': new Date(5_009_000).toUTCString() }), 9000);
+  assert.equal(limitMs(429, {}), 60_000);
 });
 
 test('the command refuses sources and options that do not fit', async (t) => {

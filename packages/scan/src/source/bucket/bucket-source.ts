@@ -1,7 +1,8 @@
 import { type CursorState, EnumCursor } from '../../graph/cursor.ts';
 import type { Problem } from '../../result.ts';
 import type { DiscoveredObject, EnumerationBatch, ObjectSource } from '../port.ts';
-import { archived, type BucketItem, type BucketPage, type BucketSpec, type BucketStore, openStore } from './store.ts';
+import { archived, type BucketItem, type BucketPage, type BucketSpec, type BucketStore } from './store.ts';
+import { openStore } from './open-store.ts';
 
 interface Page extends BucketPage {
   /** The token that requested it; null for the first page. */

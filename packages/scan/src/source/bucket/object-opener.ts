@@ -4,7 +4,8 @@ import { Permits } from '@heddle/base/permits';
 import { systemRandom } from '@heddle/base/random';
 import type { Problem } from '../../result.ts';
 import { ObjectFault, type ObjectOpener, type ObjectReader } from '../port.ts';
-import { archived, type BucketSpec, type BucketStore, openStore, type RangeAnswer, type ReadFailure } from './store.ts';
+import { openStore } from './open-store.ts';
+import { archived, type BucketSpec, type BucketStore, type RangeAnswer, type ReadFailure } from './store.ts';
 
 /** The first request reads this much along with the size: most objects need no second one. */
 const FIRST_BYTES = 1024 * 1024;
