@@ -27,7 +27,8 @@ const emulator = spawn(
   { env: { PATH: process.env['PATH'], AZURITE_ACCOUNTS: `${ACCOUNT}:${KEY}` }, stdio: ['ignore', 'pipe', 'inherit'] },
 );
 after(async () => {
-  emulator.kill();
+  // Its own end would wait for connections that are kept alive.
+  emulator.kill('SIGKILL');
   await once(emulator, 'close');
   rmSync(folder, { recursive: true, force: true });
 });
