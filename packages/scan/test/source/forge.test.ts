@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { after, afterEach, describe, it, test } from 'node:test';
 
@@ -267,6 +268,24 @@ test('a scan of an organization resumes where it was interrupted', async (t) => 
   assert.equal(rest.findings.length, 10, 'with those before the interruption');
   assert.ok(!github.seen.some(({ url }) => url.includes('/shop.git/')), 'what was finished is not cloned again');
   assert.ok(existsSync(statePath));
+});
+
+test('a scan that is stopped while a server does not answer a clone ends, and leaves nothing', async (t) => {
+  const abort = new AbortController();
+  const held: ServerResponse[] = [];
+  github.intercept = ({ url }, response) => {
+    if (!url!.includes('/shop.git/')) return false;
+    held.push(response);
+    abort.abort();
+    return true;
+  };
+  t.after(() => {
+    github.intercept = () => false;
+    for (const response of held) response.destroy();
+  });
+  const { summary } = await scan(optionsFor('', { sources: [specOf('github', github)] }), { signal: abort.signal });
+  assert.equal(summary.outcome, 'aborted');
+  assert.ok(held.length > 0 && held.every(({ writableEnded }) => !writableEnded));
 });
 
 test('a repository whose branches changed during an interruption is listed from its beginning', async () => {

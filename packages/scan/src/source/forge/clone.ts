@@ -30,7 +30,7 @@ export interface CloneOptions {
 export async function cloneRepository(options: CloneOptions): Promise<void> {
   const { url, directory, bytesMax, signal } = options;
   const args = ['clone', '--mirror', '--quiet', '--template=', '--', url, directory];
-  const child = startGit(dirname(directory), args, variablesOf(options), url);
+  const child = startGit(dirname(directory), args, variablesOf(options), { name: url, hasHelpers: true });
   child.process.stdin.end();
   child.process.stdout.resume();
   const size = { isExceeded: false };

@@ -30,6 +30,7 @@ export class HistoryPart implements ForgePart {
   readonly removes = true;
   readonly #options: HistoryOptions;
   #source: GitSource | null = null;
+  #cloning: Promise<void> | null = null;
 
   constructor(options: HistoryOptions) {
     this.#options = options;
@@ -54,7 +55,9 @@ export class HistoryPart implements ForgePart {
     }
   }
 
+  /** A clone under way has been aborted by then. */
   async close(): Promise<void> {
+    await this.#cloning?.catch(() => undefined);
     await this.#source?.close();
     this.#source = null;
     rmSync(this.#options.clone, { recursive: true, force: true });
@@ -95,7 +98,7 @@ export class HistoryPart implements ForgePart {
 
   async #cloneIt(): Promise<void> {
     const { client, url, clone, bytesMax } = this.#options;
-    await cloneRepository({
+    this.#cloning = cloneRepository({
       url: `${url}.git`,
       directory: clone,
       authorization: client.gitAuthorization,
@@ -103,6 +106,7 @@ export class HistoryPart implements ForgePart {
       bytesMax,
       signal: client.signal,
     });
+    await this.#cloning;
   }
 
   #changed(): Problem {
