@@ -32,11 +32,33 @@ export type SourceSpec =
   | { type: 'diff'; name: string; file: string }
   /** `endpoint` for other services that implement the S3 API. */
   | { type: 's3'; bucket: string; prefix?: string; endpoint?: string; region?: string; force_path_style?: boolean }
+  /** A bucket of Google Cloud Storage. */
+  | { type: 'gcs'; bucket: string; prefix?: string; endpoint?: string }
+  /**
+   * A container of Azure Blob Storage. `address` begins the paths of its objects. Without `endpoint`, that of an
+   * account, the account is that of the environment.
+   */
+  | { type: 'azure'; container: string; prefix?: string; endpoint?: string; address: string }
   /**
    * Layers and configuration of container images: of a registry, or by a path that begins with `/`, `./` or `../` in an
    * archive or a directory. `platform` as in `linux/arm64`, or `all`.
    */
   | { type: 'image'; images: readonly string[]; platform?: string }
+  /**
+   * The repositories of an organization, a group or a user with their histories, wikis, issues and pull requests, or
+   * those of one repository. `endpoint`: the address of a server of one's own.
+   */
+  | {
+      type: 'github' | 'gitlab';
+      owner: string;
+      endpoint?: string;
+      include_forks?: boolean;
+      skip_archived?: boolean;
+      skip_wikis?: boolean;
+      skip_issues?: boolean;
+      /** Larger repositories are not scanned. */
+      clone_bytes_max: number;
+    }
   /**
    * File paths, given as a list or read from a file, one per line. `latin1`: each character is a byte, for paths that
    * are not UTF-8.

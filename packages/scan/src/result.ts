@@ -15,6 +15,10 @@ export interface Commit {
   date: string;
   /** The first line of its message. */
   subject: string;
+  /** Where its repository is, for one of a forge: `github.com/acme/shop`, with which the object's path begins. */
+  repository?: string;
+  /** The page of the object in that commit, or of the commit. */
+  url?: string;
 }
 
 /** How a piece of text was encoded: `utf-16le`, `base64`, `url`. */
@@ -155,6 +159,8 @@ export interface ScanProgress {
   verifying?: number;
   /** The oldest object in flight. */
   current?: string;
+  /** What the listing waits for, if that takes long: `cloning github.com/acme/shop`. */
+  waiting_for?: string;
   /** True once every source has been listed: `objects_discovered` is then the total of top-level objects. */
   discovery_done: boolean;
 }

@@ -10,7 +10,7 @@ export interface OutboundRequest {
   body: string | null;
 }
 
-/** Maximum bytes of a response body that are read. */
+/** Maximum bytes of a response body that are read by default. */
 export const ANSWER_BYTES_MAX = 64 * 1024;
 
 export interface Answer {
@@ -37,13 +37,14 @@ export interface SendLimits {
   clock: Clock;
   /** Aborts the request. */
   stop?: AbortSignal | undefined;
+  answerBytesMax?: number;
 }
 
 /** Sends a request once and reads its response, within one timeout. Never throws for failures of the target. */
 export async function sendRequest(
   outbound: OutboundRequest,
   agent: Dispatcher,
-  { limitMs, clock, stop }: SendLimits,
+  { limitMs, clock, stop, answerBytesMax = ANSWER_BYTES_MAX }: SendLimits,
 ): Promise<Answer | SendFailure> {
   const abort = new AbortController();
   let ended: 'time' | 'stopped' | null = null;
@@ -58,7 +59,7 @@ export async function sendRequest(
   const whyEnded = (): typeof ended => ended;
   try {
     const answer = await requestAnswer(outbound, agent, abort.signal);
-    return await readAnswer(answer, () => whyEnded() !== null);
+    return await readAnswer(answer, answerBytesMax, () => whyEnded() !== null);
   } catch (error) {
     if (whyEnded() === 'stopped') return { failure: 'stopped', error: 'the server stopped during this try' };
     if (whyEnded() === 'time') return { failure: 'timeout', error: `no response within ${seconds(limitMs)}` };
@@ -90,7 +91,11 @@ function seconds(ms: number): string {
 }
 
 /** The status decides: a truncated body does not change it. */
-async function readAnswer(answer: Dispatcher.ResponseData, outOfTime: () => boolean): Promise<Answer> {
+async function readAnswer(
+  answer: Dispatcher.ResponseData,
+  bytesMax: number,
+  outOfTime: () => boolean,
+): Promise<Answer> {
   const chunks: Buffer[] = [];
   let size = 0;
   let cut: Answer['cut'] = null;
@@ -100,7 +105,7 @@ async function readAnswer(answer: Dispatcher.ResponseData, outOfTime: () => bool
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > ANSWER_BYTES_MAX) {
+      if (size > bytesMax) {
         cut = 'size';
         break;
       }
@@ -108,7 +113,7 @@ async function readAnswer(answer: Dispatcher.ResponseData, outOfTime: () => bool
   } catch {
     cut = outOfTime() ? 'time' : 'broken';
   }
-  const bytes = Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX);
+  const bytes = Buffer.concat(chunks).subarray(0, bytesMax);
   const { statusCode: status, headers } = answer;
   return { status, headers, text: isText(headers) ? bytes.toString('utf8') : '', cut };
 }

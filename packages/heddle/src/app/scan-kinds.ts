@@ -7,7 +7,8 @@ import type { KindDefinition } from '@heddle/kit';
 import type { Clock } from '@heddle/base/clock';
 import { startScan } from '@heddle/scan/scan';
 import { defaultsOf } from '@heddle/base/setting';
-import { ENVIRONMENT_WITHOUT_PROXY, VERIFY_OPTIONS, type VerifyOptions } from '@heddle/scan/verify/options';
+import { NO_PROXIES } from '@heddle/scan/outbound/proxies';
+import { VERIFY_OPTIONS, type VerifyOptions } from '@heddle/scan/verify/options';
 import type { SettingValues } from './settings.ts';
 
 export interface ScanKindsOptions {
@@ -44,7 +45,7 @@ function verifyOptionsOf({ verifyRate, verifyEndpoints, verifyAllow, verifyProxy
     endpoints: verifyEndpoints.flatMap((each) => VERIFY_OPTIONS.endpoints.parse(each)?.value ?? []),
     allow: verifyAllow,
     proxy: verifyProxy === '' ? null : verifyProxy,
-    environment: ENVIRONMENT_WITHOUT_PROXY,
+    environment: NO_PROXIES,
   };
 }
 

@@ -14,8 +14,11 @@ import {
 } from '../options.ts';
 import { parsePlatform } from '../archive/image/documents.ts';
 import { pathFilter } from '../path-filter.ts';
-import { proxiesOf, VERIFY_OPTIONS, type VerifyOptions } from '../verify/options.ts';
+import { proxiesOf } from '../outbound/proxies.ts';
+import { VERIFY_OPTIONS, type VerifyOptions } from '../verify/options.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../report/report.ts';
+import { BUCKET_OPTIONS } from './bucket-sources.ts';
+import { FORGE_OPTIONS } from './forge-sources.ts';
 
 const GIB = 1024 ** 3;
 
@@ -63,12 +66,7 @@ const INPUT_OPTIONS = {
   nullSeparated: toggle('-0, --null', 'Names in that list end with NUL instead of a newline'),
   followLinks: toggle('--follow-links', 'Follow symbolic links'),
   gitObjects: toggle('--git-objects', 'Also walk the object stores of git repositories'),
-  s3Endpoint: optionalText('--s3-endpoint <url>', 'URL of the S3 API, for services other than AWS', {
-    allowed: 'an http or https address such as http://127.0.0.1:9000',
-    check: (given) => /^https?:$/.test(URL.parse(given)?.protocol ?? ''),
-  }),
-  s3Region: optionalText('--s3-region <name>', 'Region of the buckets'),
-  s3PathStyle: toggle('--s3-path-style', 'Put the bucket in the path of requests instead of the host name'),
+  ...BUCKET_OPTIONS,
 };
 
 const RULE_FILE_OPTIONS = {
@@ -118,6 +116,7 @@ const OUTPUT_OPTIONS = {
 /** Every option of `heddle scan`, by the group of its help. */
 export const SCAN_OPTION_GROUPS = {
   Input: { ...INPUT_OPTIONS, ...PATH_OPTIONS },
+  'Hosted repositories': FORGE_OPTIONS,
   Rules: { ...RULE_FILE_OPTIONS, ...RULE_OPTIONS, ...KNOWN_OPTIONS },
   Verification: { ...VERDICT_OPTIONS, ...VERIFY_OPTIONS },
   Limits: { ...LIMIT_OPTIONS, ...STATE_OPTIONS },
@@ -132,10 +131,11 @@ export type RuleChoice = ValuesOf<typeof RULE_FILE_OPTIONS> & Pick<ScanOptions, 
 export interface ScanRequest
   extends
     ValuesOf<typeof INPUT_OPTIONS>,
+    ValuesOf<typeof FORGE_OPTIONS>,
     ValuesOf<typeof KNOWN_OPTIONS>,
     ValuesOf<typeof STATE_OPTIONS>,
     Omit<ValuesOf<typeof OUTPUT_OPTIONS>, 'format' | 'json'> {
-  /** Files, directories, `-` for standard input, `s3://bucket/prefix`. */
+  /** Files, directories, `-` for standard input, `s3://bucket/prefix` and other buckets. */
   readonly paths: readonly string[];
   readonly rules: RuleChoice;
   /** Findings with another verdict are counted, not reported. */
@@ -165,7 +165,7 @@ export function requestOf(paths: readonly string[], options: object): ScanReques
       verify: verify ? verifyOptionsOf(options) : null,
     },
     onlyActive,
-    ...valuesOf({ ...INPUT_OPTIONS, ...KNOWN_OPTIONS, ...STATE_OPTIONS }, options),
+    ...valuesOf({ ...INPUT_OPTIONS, ...FORGE_OPTIONS, ...KNOWN_OPTIONS, ...STATE_OPTIONS }, options),
     ...output,
     format: formatOf(output),
   };

@@ -20,6 +20,7 @@ export function progressText(progress: ScanProgress, elapsedMs: number): string 
     problems,
     discovery_done,
     verifying = 0,
+    waiting_for,
   } = progress;
   const share = discovery_done
     ? `${grouped(objects_completed)} of ${grouped(Math.max(objects_discovered, objects_completed))} objects`
@@ -29,6 +30,7 @@ export function progressText(progress: ScanProgress, elapsedMs: number): string 
   const parts = [share, `${megabytes.toFixed(1)} MB at ${rate.toFixed(0)} MB/s`, `${grouped(findings)} findings`];
   if (problems > 0) parts.push(`${grouped(problems)} problems`);
   if (verifying > 0) parts.push(`${grouped(verifying)} being verified`);
+  if (waiting_for !== undefined) parts.push(printable(waiting_for));
   return parts.join(', ');
 }
 

@@ -24,6 +24,7 @@ Examples:
   ${command} --staged                            what the next commit would add
   ${command} --git . --report sarif=secrets.sarif
   ${command} --image registry.example/app:1.2
+  ${command} --github acme --state scan.state    all repositories of an organization
   ${command} s3://bucket/prefix --state scan.state
 Write a path named like a command (rules, explain, init) as ./rules.
 `;
@@ -36,7 +37,7 @@ export function registerScanCommand(program: Command): void {
 /** Turns a command into the scan, with `rules` below it. */
 export function addScan(command: Command): Command {
   command
-    .argument('[path...]', 'Files, directories, s3://bucket/prefix, - for standard input (default .)')
+    .argument('[path...]', 'Files, directories, s3://, gs:// or az://bucket/prefix, - for standard input (default .)')
     .helpCommand(false);
   addScanOptions(command)
     .addHelpText('after', () => examples(commandPath(command)).trimEnd())

@@ -4,6 +4,8 @@ import { resolve } from 'node:path';
 import type { SourceSpec } from '../options.ts';
 import { refused, systemFault } from '@heddle/base/terminal/refusal';
 import { isLocalImage, parseReference } from '../source/image/reference.ts';
+import { bucketSource, refuseBucketContradictions } from './bucket-sources.ts';
+import { forgeSources, refuseForgeContradictions } from './forge-sources.ts';
 import type { ScanRequest } from './options.ts';
 
 export interface ScanSources {
@@ -14,7 +16,6 @@ export interface ScanSources {
 
 /** The name of standard input on the command line. */
 export const STDIN = '-';
-const BUCKET = /^[a-z0-9][a-z0-9._-]{1,253}[a-z0-9]$/i;
 
 /** Reads a list, or all of standard input. */
 export type ReadText = (path: string) => Buffer;
@@ -37,6 +38,7 @@ export function sourcesOf(request: ScanRequest, readList: ReadText = readWhole):
     directories.push(repository);
   }
   if (request.images.length > 0) specs.push(imageSource(request));
+  specs.push(...forgeSources(request));
   if (request.diff !== null) specs.push(diffSource(request.diff));
   if (request.filesFrom !== null) specs.push(listSource(request.filesFrom, request.nullSeparated, readList));
   return { specs, directories };
@@ -55,8 +57,10 @@ function stagedSources(repositories: readonly string[]): ScanSources {
 }
 
 /** Returns the flag of an input that is not a path; null without one. */
-function otherInput({ git, images, filesFrom, diff }: ScanRequest): string | null {
+function otherInput({ git, github, gitlab, images, filesFrom, diff }: ScanRequest): string | null {
   if (git.length > 0) return '--git';
+  if (github.length > 0) return '--github';
+  if (gitlab.length > 0) return '--gitlab';
   if (images.length > 0) return '--image';
   return filesFrom !== null ? '--files-from' : diff === null ? null : '--diff';
 }
@@ -74,7 +78,8 @@ function imageSource({ images, platform }: ScanRequest): SourceSpec {
 
 function refuseContradictions(request: ScanRequest): void {
   const { paths, git, revisions, since, unreachable, filesFrom, nullSeparated, staged } = request;
-  const { diff, s3Endpoint, s3Region, s3PathStyle, images, platform } = request;
+  const { diff, images, platform } = request;
+  refuseForgeContradictions(request);
   const other = otherInput(request);
   if (staged && other !== null) {
     throw refused(`--staged and ${other} contradict each other; use one of them`);
@@ -92,18 +97,13 @@ function refuseContradictions(request: ScanRequest): void {
   if (git.length === 0 && unreachable) throw refused('--unreachable needs --git REPOSITORY');
   if (images.length === 0 && platform !== null) throw refused('--platform needs --image REFERENCE');
   if (filesFrom === null && nullSeparated) throw refused('-0 needs --files-from FILE');
-  const s3Flag = s3Endpoint !== null ? '--s3-endpoint' : s3Region !== null ? '--s3-region' : null;
-  const given = s3Flag ?? (s3PathStyle ? '--s3-path-style' : null);
-  if (given !== null && !paths.some(isS3)) throw refused(`${given} needs a path such as s3://bucket/prefix`);
-}
-
-function isS3(path: string): boolean {
-  return /^s3:\/\//i.test(path);
+  refuseBucketContradictions(request);
 }
 
 function pathSource(path: string, request: ScanRequest): { spec: SourceSpec; isDirectory: boolean } {
   if (path === STDIN) return { spec: { type: 'stdin', name: 'stdin' }, isDirectory: false };
-  if (isS3(path)) return { spec: s3Source(path, request), isDirectory: false };
+  const bucket = bucketSource(path, request);
+  if (bucket !== null) return { spec: bucket, isDirectory: false };
   if (path === '') throw refused('a path is empty; name a file or a directory, or . for the working directory');
   const { followLinks, gitObjects } = request;
   const isDirectory = statusOf(path).isDirectory();
@@ -119,21 +119,10 @@ function statusOf(path: string, what = path): Stats {
 }
 
 function hintFor(path: string): string {
+  const forge = /^https:\/\/(github|gitlab)\.com\/([\w.-]+(?:\/[\w.-]+)*?)(?:\.git)?\/?$/.exec(path);
+  if (forge !== null) return `; to scan it with its history and issues, name it with --${forge[1]!} ${forge[2]!}`;
   if (/^(https?|ssh|git):\/\/|^git@/.test(path)) return '; clone it first, and name the clone with --git';
   return '';
-}
-
-function s3Source(path: string, { s3Endpoint, s3Region, s3PathStyle }: ScanRequest): SourceSpec {
-  const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]*)\/?(.*)$/is.exec(path) ?? [];
-  if (!BUCKET.test(bucket)) throw refused(`${path}: has no bucket; it must be s3://bucket or s3://bucket/prefix`);
-  return {
-    type: 's3',
-    bucket,
-    ...(prefix === '' ? {} : { prefix }),
-    ...(s3Endpoint === null ? {} : { endpoint: s3Endpoint }),
-    ...(s3Region === null ? {} : { region: s3Region }),
-    force_path_style: s3PathStyle,
-  };
 }
 
 function gitSource(repository: string, { revisions, since, unreachable }: ScanRequest): SourceSpec {

@@ -33,6 +33,8 @@ export interface DiscoveryEvents {
   boundary(boundary: Boundary): void;
   /** Returns true while no more objects may be admitted. `wake` must be called when that changes. */
   isHeld(): boolean;
+  /** Returns true once all objects before `end` are scanned. `wake` must be called when that changes. */
+  isDelivered(end: number): boolean;
   passes(path: string): boolean;
   ready(): void;
   /** A source cannot be listed any further. */
@@ -47,6 +49,8 @@ class Listing implements Enumerable {
   found: NumberedObject[];
   /** How many of those were admitted. */
   admitted = 0;
+  /** The next objects are listed once all of these are scanned. */
+  removes = false;
 
   constructor(source: ObjectSource | null, number: number, found: NumberedObject[] = []) {
     this.source = source;
@@ -77,6 +81,8 @@ export class Discovery {
   #sinceBoundary: TaskMetrics = emptyMetrics();
   #isDone = false;
   #again = 0;
+  /** The source being listed. */
+  #current: ObjectSource | null = null;
 
   constructor(
     sources: readonly ObjectSource[],
@@ -106,6 +112,11 @@ export class Discovery {
     return this.#isDone && this.#again === 0;
   }
 
+  /** What the source being listed waits for; null if it does not wait for long. */
+  get status(): string | null {
+    return this.#current?.status ?? null;
+  }
+
   /** Objects found so far. */
   get found(): number {
     return this.#nextIndex;
@@ -121,6 +132,7 @@ export class Discovery {
 
   #list(number: number, cursor: EnumCursor): void {
     const source = this.#sources[number];
+    this.#current = source ?? null;
     if (source === undefined) {
       this.#isDone = true;
       return;
@@ -136,11 +148,12 @@ export class Discovery {
       this.#count('enumerate_backpressure', 1);
       return step;
     }
-    const { source, number } = step.source;
+    const { source, number, removes } = step.source;
     if (source === null) {
       this.#again -= 1;
       return null;
     }
+    if (removes && !this.#events.isDelivered(this.#nextIndex)) return step;
     if (step.cursor.isDone) {
       this.#list(number + 1, EnumCursor.start());
       return null;
@@ -187,6 +200,7 @@ export class Discovery {
     }
     this.#count('objects_discovered', wanted.length);
     step.cursor = batch.cursor;
+    source.removes = batch.removes === true;
     this.#events.boundary({
       end: this.#nextIndex,
       source: source.number,

@@ -14,7 +14,7 @@ export function progressOf(
   metrics: TaskMetrics,
   { findings, problems }: ResultReporter,
   first: readonly (NumberedObject | undefined)[],
-  at: Pick<ScanProgress, 'in_flight' | 'discovery_done'>,
+  at: Pick<ScanProgress, 'in_flight' | 'discovery_done' | 'waiting_for'>,
 ): ScanProgress {
   const { objects_discovered, objects_completed, bytes_scanned } = metrics;
   const oldest = first.reduce((a, b) => (a === undefined || (b !== undefined && b.index < a.index) ? b : a), undefined);

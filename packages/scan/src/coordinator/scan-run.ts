@@ -301,6 +301,7 @@ export class ScanRun {
       isKnown: (object) => this.#isKnown(object),
       boundary: (boundary) => this.#journal?.boundary(boundary),
       isHeld: () => this.#results.isFull,
+      isDelivered: (end) => this.#results.next === end,
       passes: this.#passes,
       ready: () => this.#pump(),
       failed: (source, error) => this.#sourceFailed(source, error),
@@ -364,7 +365,8 @@ export class ScanRun {
 
   #progress(): ScanProgress {
     const first = this.#workers.all.map(({ outstanding }) => outstanding.values().next().value);
-    const at = { in_flight: this.#budget.inUse, discovery_done: this.#discovery.isDone };
+    const { isDone: discovery_done, status } = this.#discovery;
+    const at = { in_flight: this.#budget.inUse, discovery_done, ...(status === null ? {} : { waiting_for: status }) };
     return progressOf(this.#metrics(), this.#reporter, first, at);
   }
 

@@ -106,7 +106,8 @@ function articleOf({ lead: finding, count, others }: SecretGroup): string {
     commit === undefined
       ? ''
       : `<p>Commit <code>${htmlText(commit.id.slice(0, 12))}</code> of ${htmlText(commit.date)} by ` +
-        `${htmlText(`${commit.author} <${commit.email}>`)}: ${htmlText(commit.subject)}</p>\n`;
+        `${htmlText(`${commit.author} <${commit.email}>`)}: ${htmlText(commit.subject)}` +
+        `${commit.url === undefined ? '' : `<br>${htmlText(commit.url)}`}</p>\n`;
   return (
     `<article>\n<h3><code>${htmlText(`${path}:${line}:${column}`)}</code></h3>\n<p>${htmlText(description)}</p>\n` +
     `${contextOf(finding.context ?? [])}${verified}${key}${origin}${placesOf(others, count)}` +

@@ -1,5 +1,5 @@
 import type { Commit, Finding, Problem } from '../result.ts';
-import { commitPath } from '../source/commit-path.ts';
+import { commitPath, isCommitPath } from '../source/commit-path.ts';
 import { redactSecret } from './redact.ts';
 
 /**
@@ -22,7 +22,7 @@ export class SubjectCleaner {
   clean(finding: Finding): Finding {
     const { commit, path } = finding;
     if (commit === undefined) return finding;
-    const messagePath = commitPath(commit.id);
+    const messagePath = commitPath(commit);
     if (path === messagePath) {
       const before = this.#commit === commit.id ? this.#subject : commit.subject;
       this.#commit = commit.id;
@@ -36,7 +36,7 @@ export class SubjectCleaner {
   }
 
   problem({ path, extent }: Problem): void {
-    if (extent !== 'notice' && path.startsWith(commitPath(''))) this.#incomplete = path;
+    if (extent !== 'notice' && isCommitPath(path)) this.#incomplete = path;
   }
 }
 

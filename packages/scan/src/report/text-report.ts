@@ -81,6 +81,7 @@ export class TextReport implements ScanReport {
     if (verification !== undefined) fields.push(['verified', this.#verified(verification)]);
     if (encodings.length > 0) fields.push(['encoded', encodings.join(', then ')]);
     if (commit !== undefined) fields.push(['commit', commitLine(commit)]);
+    if (commit?.url !== undefined) fields.push(['page', visible(commit.url)]);
     fields.push(['fingerprint', fingerprint], ...this.#furtherPlaces(others, count));
     const places = count === 1 ? '' : ` ${this.#paint('bold', `(${counted(count, 'place')})`)}`;
     return [

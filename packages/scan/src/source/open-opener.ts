@@ -24,7 +24,12 @@ export function openOpener(spec: SourceSpec): ObjectOpener | Promise<ObjectOpene
       return import('./diff/diff-opener.ts').then(({ DiffOpener }) => new DiffOpener(spec));
     case 'image':
       return import('./image/image.ts').then(({ ImageOpener }) => new ImageOpener(spec));
+    case 'github':
+    case 'gitlab':
+      return import('./forge/opener.ts').then(({ ForgeOpener }) => new ForgeOpener());
     case 's3':
-      return import('./s3/object-opener.ts').then(({ S3Opener }) => S3Opener.open(spec));
+    case 'gcs':
+    case 'azure':
+      return import('./bucket/object-opener.ts').then(({ BucketOpener }) => BucketOpener.open(spec));
   }
 }

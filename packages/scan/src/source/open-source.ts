@@ -37,8 +37,13 @@ export function openSource(
       return import('./diff/diff.ts').then(({ DiffSource }) => new DiffSource(spec));
     case 'image':
       return import('./image/image.ts').then(({ ImageSource }) => new ImageSource(spec));
+    case 'github':
+    case 'gitlab':
+      return import('./forge/forge.ts').then(({ ForgeSource }) => new ForgeSource(spec));
     case 's3':
-      return import('./s3/s3.ts').then(({ S3Source }) => S3Source.open(spec));
+    case 'gcs':
+    case 'azure':
+      return import('./bucket/bucket-source.ts').then(({ BucketSource }) => BucketSource.open(spec));
   }
 }
 

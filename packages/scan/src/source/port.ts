@@ -20,6 +20,8 @@ export interface EnumerationBatch {
   problems: readonly Problem[];
   /** Where to continue; `done` after the last object. */
   cursor: EnumCursor;
+  /** True if the source continues only once all objects so far are scanned, since it then removes them. */
+  removes?: boolean;
 }
 
 /**
@@ -30,6 +32,8 @@ export interface EnumerationBatch {
 export interface ObjectSource {
   /** For messages: the path, `stdin`, `s3://bucket/prefix`. */
   readonly name: string;
+  /** What the listing waits for, for the progress; null if it does not wait for long. */
+  readonly status?: string | null;
   /**
    * Returns at most `limit` objects after `cursor`; may return fewer, or none, with an advanced cursor. Takes
    * ownership of the cursor.

@@ -1,5 +1,6 @@
 import { SsrfGuard, STRICT_SSRF_POLICY, type SsrfPolicy } from '@heddle/base/outbound/ssrf';
 import { duration, integer, optionalText, setting, type ValuesOf } from '@heddle/base/setting';
+import { isHttp, type Proxies } from '../outbound/proxies.ts';
 
 /** The address of a verification in place of its own: `gitlab=https://gitlab.example.com`. */
 export interface VerifyEndpoint {
@@ -62,25 +63,8 @@ export const VERIFY_OPTIONS = {
 
 /** Options of verification, and the proxies of the environment. */
 export interface VerifyOptions extends ValuesOf<typeof VERIFY_OPTIONS> {
-  /** Used if there is no `proxy`: the values of HTTPS_PROXY and NO_PROXY. */
-  readonly environment: { readonly proxy: string | null; readonly noProxy: string };
-}
-
-export const ENVIRONMENT_WITHOUT_PROXY: VerifyOptions['environment'] = { proxy: null, noProxy: '' };
-
-/** Reads the proxies that the environment names. Null if its proxy is none of HTTP: no request may go around it. */
-export function proxiesOf(
-  environment: Readonly<Record<string, string | undefined>>,
-): VerifyOptions['environment'] | null {
-  const value = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? '';
-  const given = value('HTTPS_PROXY');
-  const proxy = given === '' || given.includes('://') ? given : `http://${given}`;
-  if (proxy !== '' && !isHttp(proxy)) return null;
-  return { proxy: proxy === '' ? null : proxy, noProxy: value('NO_PROXY') };
-}
-
-function isHttp(url: string): boolean {
-  return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
+  /** Used if there is no `proxy`. */
+  readonly environment: Proxies;
 }
 
 /** Public addresses, and what the user allows besides. */

@@ -6,11 +6,11 @@ import { RateBuckets } from '@heddle/base/rate-buckets';
 import type { Verification } from '@heddle/base/vocabulary/verdict';
 import type { Companion, HttpVerification, VerificationSpec } from '../detect/rules/verification-spec.ts';
 import type { DetectedFinding } from '../result.ts';
+import { OutboundAgents } from '../outbound/agents.ts';
 import { buildRequest, type VerificationRequest } from './build-request.ts';
 import { type Judged, judgeAnswer } from './judge-answer.ts';
 import { judgeJwt } from './jwt-expiry.ts';
-import type { VerifyOptions } from './options.ts';
-import { OutboundAgents } from './outbound-agents.ts';
+import { policyOf, type VerifyOptions } from './options.ts';
 import { UnusableValue } from './template.ts';
 
 /** Requests under way at the same time, to all hosts. */
@@ -66,7 +66,7 @@ export class Verifier {
     this.#options = options;
     this.#rules = rules;
     this.#parts = parts;
-    this.#agents = new OutboundAgents(options, parts.resolve);
+    this.#agents = new OutboundAgents({ ...options, policy: policyOf(options), resolve: parts.resolve });
     this.#rates = new RateBuckets({ perSecond: options.ratePerSecond, burst: 1 });
     for (const [key, verification] of parts.known) this.#answers.set(key, Promise.resolve(verification));
   }

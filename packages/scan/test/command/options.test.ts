@@ -5,7 +5,7 @@ import { optionRows, readPage } from '@heddle/test-support/docs/pages';
 import { Command } from 'commander';
 import { addScanOptions, requestOf, SCAN_OPTION_GROUPS } from '../../src/command/options.ts';
 import { SCAN_DEFAULTS } from '../../src/options.ts';
-import { proxiesOf } from '../../src/verify/options.ts';
+import { proxiesOf } from '../../src/outbound/proxies.ts';
 
 test('the page lists every option as it is declared', () => {
   const { text } = readPage('docs/cli.md');

@@ -94,7 +94,15 @@ test('the schema has exactly the members of the types', () => {
     frontier_peak: true,
     duration_ms: true,
   };
-  const commit: Names<Commit> = { id: true, author: true, email: true, date: true, subject: true };
+  const commit: Names<Commit> = {
+    id: true,
+    author: true,
+    email: true,
+    date: true,
+    subject: true,
+    repository: true,
+    url: true,
+  };
   const baseline: Names<BaselineCounts> = { known: true, gone: true };
   const verification: Names<Verification> = {
     verdict: true,

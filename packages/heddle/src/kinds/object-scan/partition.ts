@@ -59,6 +59,10 @@ function partsOf(spec: SourceSpec, options: PartitionOptions, tasksMax: number):
     case 'git':
     case 'staged':
     case 'diff':
+    case 'azure':
+    case 'gcs':
+    case 'github':
+    case 'gitlab':
     case 'image':
     case 's3':
     case 'stdin':

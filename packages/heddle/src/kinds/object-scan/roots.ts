@@ -58,6 +58,12 @@ export class ScanRoots {
         case 'image':
           for (const image of source.images) this.#requireImage(image);
           break;
+        case 'gcs':
+        case 'azure':
+          throw new Error('a task can scan buckets with the S3 API only; use heddle scan');
+        case 'github':
+        case 'gitlab':
+          throw new Error(`a task cannot scan repositories of a server; use heddle scan --${source.type}`);
         case 'stdin':
           throw new Error('a task has no standard input to scan');
       }

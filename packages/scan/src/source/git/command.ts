@@ -62,15 +62,22 @@ export interface GitChild {
   stop(): Promise<void>;
 }
 
-/** Starts git. `ended` reports a failure to start. */
+/**
+ * Starts git. `ended` reports a failure to start.
+ *
+ * @param options the repository's `name` in messages; `hasHelpers`: `stop` ends the processes that git starts, too
+ */
 export function startGit(
   repository: string,
   args: readonly string[],
-  variables: Readonly<Record<string, string>> = {},
+  variables: Readonly<Record<string, string | undefined>> = {},
+  { name = repository, hasHelpers = false }: { name?: string; hasHelpers?: boolean } = {},
 ): GitChild {
   const child = spawn('git', ['--no-pager', '--no-replace-objects', ...SETTINGS, '-C', repository, ...args], {
     env: childEnvironment({ ...VARIABLES, ...variables }),
     stdio: ['pipe', 'pipe', 'pipe'],
+    // A group of their own.
+    detached: hasHelpers,
   });
   let text = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
@@ -84,13 +91,14 @@ export function startGit(
       if (child.pid === undefined) resolve(startFailureOf(error));
     });
     child.once('close', (code) => {
-      resolve(code === 0 ? null : explain(text, repository));
+      resolve(code === 0 ? null : explain(text, name));
     });
   });
   const stop = async (): Promise<void> => {
     child.stdin.destroy();
     child.stdout.destroy();
-    child.kill('SIGKILL');
+    if (hasHelpers) killGroup(child.pid);
+    else child.kill('SIGKILL');
     await ended;
   };
   return { process: child, ended, stop };
@@ -114,6 +122,14 @@ export async function runGit(
   const failure = await child.ended;
   if (failure !== null) throw new Error(failure);
   return Buffer.concat(pieces);
+}
+
+function killGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, 'SIGKILL');
+  } catch {
+    // All of them have exited.
+  }
 }
 
 function startFailureOf(error: NodeJS.ErrnoException): string {

@@ -61,6 +61,9 @@ export class GitSource implements ObjectSource {
   }
 }
 
+/** The history is another one than that of the cursor. */
+export class HistoryChanged extends Error {}
+
 interface Found {
   object: DiscoveredObject | null;
   problem: Problem | null;
@@ -79,7 +82,7 @@ class Listing {
   readonly #digits: number;
   readonly #submodules = new Set<string>();
   readonly #sink: HistorySink = {
-    commit: (commit) => this.#add({ path: commitPath(commit.id), locator: commit.id, size_hint: -1, commit }),
+    commit: (commit) => this.#add({ path: commitPath(commit), locator: commit.id, size_hint: -1, commit }),
     change: (change) => this.#addChange(change),
   };
   #found: Found[] = [];
@@ -123,7 +126,7 @@ class Listing {
     const since = /since=(\d+)/.exec(state.token ?? '')?.[1];
     const pinned = { ...selection, since: since === undefined ? null : Number(since) };
     if (state.token !== tokenOf(pinned)) {
-      throw new Error(
+      throw new HistoryChanged(
         `${spec.repository} has other branches or tags than when the scan started, ` +
           'so the scan cannot resume; start over',
       );

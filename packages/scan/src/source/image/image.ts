@@ -18,6 +18,7 @@ import {
   type ObjectReader,
   type ObjectSource,
 } from '../port.ts';
+import { BytesReader } from '../bytes-reader.ts';
 import { readWhole } from './read-whole.ts';
 import { openImageStore } from './open-store.ts';
 import { isLocalImage } from './reference.ts';
@@ -138,25 +139,6 @@ export class ImageOpener implements ObjectOpener {
 
   async close(): Promise<void> {
     for (const store of this.#stores) await store.close();
-  }
-}
-
-class BytesReader implements ObjectReader {
-  readonly access = 'range';
-  readonly size: number;
-  readonly #bytes: Buffer;
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-    this.size = bytes.length;
-  }
-
-  read(target: Uint8Array, start: number, length: number, offset: number): number {
-    return this.#bytes.copy(target, start, offset, offset + length);
-  }
-
-  close(): undefined {
-    return undefined;
   }
 }
 

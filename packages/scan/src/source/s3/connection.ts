@@ -1,6 +1,7 @@
 import type * as Sdk from '@aws-sdk/client-s3';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { SourceSpec } from '../../options.ts';
+import { loadPackage } from '../bucket/store.ts';
 
 export type S3Spec = Extract<SourceSpec, { type: 's3' }>;
 export type S3Sdk = typeof Sdk;
@@ -24,7 +25,7 @@ const TRIES_MAX = 5;
  * @throws Error that names the package if it is missing
  */
 export async function connect(spec: S3Spec): Promise<S3Connection> {
-  const sdk = await loadSdk();
+  const sdk = await loadPackage(() => import('@aws-sdk/client-s3'), 's3://', '@aws-sdk/client-s3');
   const { endpoint, region, force_path_style: isPathStyle } = spec;
   const client = new sdk.S3Client({
     maxAttempts: TRIES_MAX,
@@ -39,15 +40,6 @@ export async function connect(spec: S3Spec): Promise<S3Connection> {
     ...(isPathStyle === undefined ? {} : { forcePathStyle: isPathStyle }),
   });
   return { sdk, client };
-}
-
-async function loadSdk(): Promise<S3Sdk> {
-  try {
-    return await import('@aws-sdk/client-s3');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Error('s3:// requires a package; run: npm install @aws-sdk/client-s3', { cause: error });
-  }
 }
 
 /** Returns `s3://bucket/prefix`. */

@@ -3,12 +3,13 @@ import { defaultsOf } from '@heddle/base/setting';
 import type { Verification } from '@heddle/base/vocabulary/verdict';
 import type { VerificationSpec } from '../../../src/detect/rules/verification-spec.ts';
 import type { DetectedFinding } from '../../../src/result.ts';
-import { ENVIRONMENT_WITHOUT_PROXY, VERIFY_OPTIONS, type VerifyOptions } from '../../../src/verify/options.ts';
+import { NO_PROXIES } from '../../../src/outbound/proxies.ts';
+import { VERIFY_OPTIONS, type VerifyOptions } from '../../../src/verify/options.ts';
 import { type RuleVerification, Verifier, type VerifierParts } from '../../../src/verify/verifier.ts';
 
 /** Options that allow one loopback address, as if it were a public one. */
 export function verifyOptions(changes: Partial<VerifyOptions> = {}): VerifyOptions {
-  const defaults = { ...defaultsOf(VERIFY_OPTIONS), environment: ENVIRONMENT_WITHOUT_PROXY };
+  const defaults = { ...defaultsOf(VERIFY_OPTIONS), environment: NO_PROXIES };
   return { ...defaults, ratePerSecond: 1000, allow: ['127.0.0.1/32'], ...changes };
 }
 

@@ -118,6 +118,7 @@ class Simulation {
         problems: () => assert.fail('the listing has no problems'),
         isKnown: () => false,
         boundary: () => undefined,
+        isDelivered: () => true,
         isHeld: () => false,
         passes: () => true,
         ready: () => undefined,

@@ -7,11 +7,12 @@ import type { ScanBooks } from '@heddle/core/engine/port';
 import { systemClock } from '@heddle/base/clock';
 import { defaultsOf } from '@heddle/base/setting';
 import { startScan } from '@heddle/scan/scan';
-import { ENVIRONMENT_WITHOUT_PROXY, VERIFY_OPTIONS, type VerifyOptions } from '@heddle/scan/verify/options';
+import { NO_PROXIES } from '@heddle/scan/outbound/proxies';
+import { VERIFY_OPTIONS, type VerifyOptions } from '@heddle/scan/verify/options';
 
 /** The three kinds, permitted to read `root`. */
 export function scanKinds(root: string, books: ScanBooks | null, changes: Partial<VerifyOptions> = {}) {
-  const verify = { ...defaultsOf(VERIFY_OPTIONS), environment: ENVIRONMENT_WITHOUT_PROXY, ...changes };
+  const verify = { ...defaultsOf(VERIFY_OPTIONS), environment: NO_PROXIES, ...changes };
   const roots = new ScanRoots([root]);
   const kinds = {
     generator: objectScanGenerator({ roots }) as KindDefinition,

@@ -1,32 +1,30 @@
-import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
-import type { Readable } from 'node:stream';
 import { backoffMs } from '@heddle/base/backoff';
 import { systemClock } from '@heddle/base/clock';
 import { Permits } from '@heddle/base/permits';
 import { systemRandom } from '@heddle/base/random';
 import type { Problem } from '../../result.ts';
 import { ObjectFault, type ObjectOpener, type ObjectReader } from '../port.ts';
-import { connect, type S3Connection, type S3Spec } from './connection.ts';
-import { archived } from './s3.ts';
+import { openStore } from './open-store.ts';
+import { archived, type BucketSpec, type BucketStore, type RangeAnswer, type ReadFailure } from './store.ts';
 
 /** The first request reads this much along with the size: most objects need no second one. */
 const FIRST_BYTES = 1024 * 1024;
 /** Concurrent requests of one opener. */
 const REQUESTS_MAX = 16;
-/** Attempts for a part whose transfer broke; the SDK itself retries a request only until its response begins. */
+/** Attempts for a part whose transfer broke; clients retry a request only until its response begins. */
 const TRANSFER_TRIES_MAX = 4;
 const RETRY = { base_ms: 100, factor: 2, max_ms: 2_000, jitter: 0.5 };
 
 /** Reads objects in parts, all from the version of the first part. */
-export class S3Opener implements ObjectOpener {
+export class BucketOpener implements ObjectOpener {
   readonly #parts: PartReader;
 
   private constructor(parts: PartReader) {
     this.#parts = parts;
   }
 
-  static async open(spec: S3Spec): Promise<S3Opener> {
-    return new S3Opener(new PartReader(spec.bucket, await connect(spec)));
+  static async open(spec: BucketSpec): Promise<BucketOpener> {
+    return new BucketOpener(new PartReader(await openStore(spec)));
   }
 
   async open({ path, locator }: { path: string; locator: string }): Promise<ObjectReader> {
@@ -34,15 +32,15 @@ export class S3Opener implements ObjectOpener {
     const first = await this.#parts.read({ path, key: locator, version: null, target: buffer, offset: 0 });
     // Most objects are small, and many may be open.
     const begin = first.count * 2 < buffer.length ? buffer.slice(0, first.count) : buffer.subarray(0, first.count);
-    return new S3Reader(this.#parts, { path, key: locator, version: first.version, size: first.size, begin });
+    return new BucketReader(this.#parts, { path, key: locator, version: first.version, size: first.size, begin });
   }
 
-  close(): void {
-    this.#parts.close();
+  async close(): Promise<void> {
+    await this.#parts.close();
   }
 }
 
-interface S3ReaderOptions {
+interface BucketReaderOptions {
   path: string;
   key: string;
   version: string | null;
@@ -51,15 +49,15 @@ interface S3ReaderOptions {
   begin: Uint8Array;
 }
 
-class S3Reader implements ObjectReader {
+class BucketReader implements ObjectReader {
   readonly size: number;
   readonly access = 'range';
   readonly version?: string;
   readonly #parts: PartReader;
-  readonly #options: S3ReaderOptions;
+  readonly #options: BucketReaderOptions;
   #begin: Uint8Array | null;
 
-  constructor(parts: PartReader, options: S3ReaderOptions) {
+  constructor(parts: PartReader, options: BucketReaderOptions) {
     this.#parts = parts;
     this.#options = options;
     this.#begin = options.begin;
@@ -92,7 +90,7 @@ class S3Reader implements ObjectReader {
 interface PartRequest {
   path: string;
   key: string;
-  /** Entity tag of the version being read; null for the first part. */
+  /** The version being read; null for the first part. */
   version: string | null;
   /** Bytes to read, which fill the buffer. */
   target: Uint8Array;
@@ -107,14 +105,12 @@ interface Part {
 }
 
 class PartReader {
-  readonly #bucket: string;
-  readonly #connection: S3Connection;
+  readonly #store: BucketStore;
   readonly #permits = new Permits(REQUESTS_MAX);
   #isClosed = false;
 
-  constructor(bucket: string, connection: S3Connection) {
-    this.#bucket = bucket;
-    this.#connection = connection;
+  constructor(store: BucketStore) {
+    this.#store = store;
   }
 
   async read(request: PartRequest): Promise<Part> {
@@ -123,49 +119,40 @@ class PartReader {
       try {
         return await this.#transfer(request);
       } catch (error) {
-        if (isEmptyObject(error)) return { count: 0, size: 0, version: null };
+        const failure = error instanceof BrokenTransfer ? 'broken' : this.#store.failureOf(error);
+        if (failure === 'empty') return { count: 0, size: 0, version: null };
         const isLast = tries === TRANSFER_TRIES_MAX || this.#isClosed;
-        if (isLast || !(error instanceof BrokenTransfer)) throw new ObjectFault(problemOf(error, request), error);
+        if (isLast || failure !== 'broken') throw new ObjectFault(problemOf(failure, error, request), error);
       }
       await systemClock.sleep(backoffMs(RETRY, tries, () => systemRandom.next()));
     }
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#isClosed = true;
-    this.#connection.client.destroy();
+    await this.#store.close();
   }
 
   async #transfer({ key, version, target, offset }: PartRequest): Promise<Part> {
-    const { sdk, client } = this.#connection;
-    const answer = await client.send(
-      new sdk.GetObjectCommand({
-        Bucket: this.#bucket,
-        Key: key,
-        Range: `bytes=${offset}-${offset + target.length - 1}`,
-        ...(version === null ? {} : { IfMatch: version }),
-      }),
-    );
-    const total = /\/(\d+)$/.exec(answer.ContentRange ?? '')?.[1];
-    if (total === undefined && offset > 0) {
-      (answer.Body as Readable).destroy();
+    const answer = await this.#store.read({ key, version, offset, length: target.length });
+    if (!answer.isRange && offset > 0) {
+      answer.destroy();
       throw new Error('the service does not support range requests');
     }
     const count = await receive(answer, target);
-    const size = Number(total ?? answer.ContentLength ?? count);
+    const size = answer.size ?? count;
     if (count < Math.min(target.length, size - offset)) throw new BrokenTransfer('the response ended early');
-    return { count, size, version: answer.ETag ?? null };
+    return { count, size, version: answer.version };
   }
 }
 
 /** Some bytes of a response did not arrive. */
 class BrokenTransfer extends Error {}
 
-async function receive(answer: GetObjectCommandOutput, target: Uint8Array): Promise<number> {
+async function receive({ body, destroy }: RangeAnswer, target: Uint8Array): Promise<number> {
   let count = 0;
-  const body = answer.Body as Readable;
   try {
-    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    for await (const chunk of body) {
       const rest = target.length - count;
       target.set(chunk.length > rest ? chunk.subarray(0, rest) : chunk, count);
       count += Math.min(chunk.length, rest);
@@ -175,27 +162,32 @@ async function receive(answer: GetObjectCommandOutput, target: Uint8Array): Prom
   } catch (error) {
     throw new BrokenTransfer((error as Error).message, { cause: error });
   } finally {
-    body.destroy();
+    destroy();
   }
   return count;
 }
 
-/** An empty object satisfies no range. */
-function isEmptyObject(error: unknown): boolean {
-  return (error as Error).name === 'InvalidRange';
-}
-
-function problemOf(error: unknown, { path, version, offset }: PartRequest): Problem {
-  const { name, message } = error as Error;
+function problemOf(failure: ReadFailure, error: unknown, { path, version, offset }: PartRequest): Problem {
   const extent = offset === 0 ? 'skipped' : 'partial';
-  if (version !== null && /PreconditionFailed|NoSuchKey|NotFound|412/.test(name)) {
-    const what = name === 'PreconditionFailed' || name === '412' ? 'was replaced' : 'was deleted';
+  const changed = (what: string): Problem => {
     return { code: 'changed_while_read', path, message: `it ${what} while it was read`, extent: 'partial' };
+  };
+  const vanished: Problem = { code: 'vanished', path, message: 'it disappeared before it could be read', extent };
+  switch (failure) {
+    case 'missing':
+      return version === null ? vanished : changed('was deleted');
+    case 'replaced':
+      return changed('was replaced');
+    case 'replaced_or_deleted':
+      return version === null ? vanished : changed('was replaced or deleted');
+    case 'archived':
+      return archived(path, 'storage class of the object');
+    case 'broken':
+    case 'empty': {
+      const { name, message } = error as Error;
+      return { code: 'unreadable', path, message: `it cannot be read: ${name}: ${message}`, extent };
+    }
+    default:
+      return { code: 'unreadable', path, message: failure.message, extent };
   }
-  if (/NoSuchKey|NotFound/.test(name))
-    return { code: 'vanished', path, message: 'it disappeared before it could be read', extent };
-  if (name === 'InvalidObjectState') return archived(path, 'storage class of the object');
-  if (name === 'AccessDenied')
-    return { code: 'unreadable', path, message: 'access denied; s3:GetObject is needed', extent };
-  return { code: 'unreadable', path, message: `it cannot be read: ${name}: ${message}`, extent };
 }

@@ -1,33 +1,40 @@
 import { ProxyAgent, type Dispatcher } from 'undici';
 
 import { createGuardedAgent, type ResolveHost } from '@heddle/base/outbound/guarded-agent';
-import { SsrfGuard } from '@heddle/base/outbound/ssrf';
-import { policyOf, type VerifyOptions } from './options.ts';
+import { SsrfGuard, type SsrfPolicy } from '@heddle/base/outbound/ssrf';
+import type { Proxies } from './proxies.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const CONNECTIONS_PER_HOST = 4;
+
+export interface OutboundOptions {
+  /** Which addresses may be called. */
+  policy: SsrfPolicy;
+  /** Applies to every host; null: the proxies of the environment. */
+  proxy: string | null;
+  environment: Proxies;
+  /** The system's resolver by default; for tests. */
+  resolve?: ResolveHost | undefined;
+}
 
 /** Chooses the way of a request: directly, every connection checked by the guard, or through a proxy. */
 export class OutboundAgents {
   readonly #guard: SsrfGuard;
   readonly #direct: Dispatcher;
-  readonly #proxy: Dispatcher | null;
+  readonly #proxy: { agent: Dispatcher; uri: string } | null;
   readonly #exceptions: readonly string[];
 
-  constructor(options: VerifyOptions, resolve?: ResolveHost) {
-    this.#guard = new SsrfGuard(policyOf(options));
+  constructor({ policy, proxy, environment, resolve }: OutboundOptions) {
+    this.#guard = new SsrfGuard(policy);
     this.#direct = createGuardedAgent({
       guard: this.#guard,
       connectionsPerOrigin: CONNECTIONS_PER_HOST,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
       ...(resolve === undefined ? {} : { resolve }),
     });
-    const { proxy, environment } = options;
     const uri = proxy ?? environment.proxy;
-    this.#proxy =
-      uri === null
-        ? null
-        : new ProxyAgent({ uri, proxyTunnel: true, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: 32 * 1024 });
+    const limits = { headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: 32 * 1024 };
+    this.#proxy = uri === null ? null : { uri, agent: new ProxyAgent({ uri, proxyTunnel: true, ...limits }) };
     // A proxy that is named here applies to every host.
     this.#exceptions =
       proxy === null
@@ -42,12 +49,17 @@ export class OutboundAgents {
   of(url: URL): { agent: Dispatcher } | { refusal: string } {
     if (this.#proxy === null || this.#isException(url.hostname)) return { agent: this.#direct };
     const refusal = this.#guard.refuseHost(url.hostname);
-    return refusal === null ? { agent: this.#proxy } : { refusal };
+    return refusal === null ? { agent: this.#proxy.agent } : { refusal };
+  }
+
+  /** Returns the address of the proxy that leads to a URL; null if none does. */
+  proxyOf(url: URL): string | null {
+    return this.#proxy === null || this.#isException(url.hostname) ? null : this.#proxy.uri;
   }
 
   async close(): Promise<void> {
     await this.#direct.destroy();
-    await this.#proxy?.destroy();
+    await this.#proxy?.agent.destroy();
   }
 
   /** As in the environment of most tools: a name stands for itself and what is below it, `*` for everything. */
