@@ -4,7 +4,7 @@ import { withCodes } from './sql-names.ts';
 import { submissionValues, type SubmissionRows } from './submissions.ts';
 import {
   numberArray,
-  SETTLE_REPORTS,
+  SETTLE_ARGUMENTS,
   settleValues,
   uuidArray,
   type GivenBack,
@@ -55,14 +55,9 @@ const CLAIM: ClaimStatement = {
   traced: statement('tasks.claim_traced', claimText(TRACED)),
 };
 
-/** The settle runs before the claim, as the outer side of the join. Claimed kinds are locked before their tasks. */
-const settleAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with settled as materialized (
-      select ${SETTLE_REPORTS} as moved from lock_kinds($15::integer[]))
-    select s.moved, ${noTask}
-    from settled s
-    union all
-    select null, ${columns}
-    from ${from("settled s cross join lateral claim($15::integer[], $16, $17, 'run', $18, $19, $8) c")}`;
+/** The first row has the answer of the settle. */
+const settleAndClaimText = ({ columns, from }: ClaimText): string => `select c.moved, ${columns}
+    from ${from(`settle_and_claim(${SETTLE_ARGUMENTS}, $15::integer[], $16, $17, $18, $19) c`)}`;
 
 const SETTLE_AND_CLAIM: ClaimStatement = {
   plain: statement('tasks.settle_and_claim', settleAndClaimText(PLAIN)),

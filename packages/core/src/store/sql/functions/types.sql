@@ -1,5 +1,5 @@
 -- Sets that functions pass to each other as one value. Their arrays have one entry per task, in one order.
-drop type if exists reports, settling, ending, picked, sequence_steps, new_nodes, new_requests,
+drop type if exists reports, settling, settled, ending, picked, sequence_steps, new_nodes, new_requests,
   runner_market, runner_bars;
 
 -- Reports on attempts, of distinct tasks; a null attempt means the current one. `reasons`: null if none has one.
@@ -18,6 +18,9 @@ create type reports as (ids uuid[], attempts integer[], states smallint[], reaso
 create type settling as (ids uuid[], workflows uuid[], leases bigint[], targets smallint[], reasons text[],
   containers uuid[], linked boolean, has_spec boolean, has_actions boolean, holds boolean, final uuid[],
   codes smallint[], states smallint[], transitions json, lanes integer[], unredacted boolean, pack bigint, logged uuid[]);
+
+-- The answer of a settle; the task that it started, or null; whether a claim along with it may find tasks.
+create type settled as (moved json, started uuid, may_claim boolean);
 
 -- Tasks that have just ended, and what they leave. `states`: null if all succeeded. `containers`: null if none is in a
 -- tree. `slots` and `amounts`: what they held. `linked` and `has_actions`: whether any of them has dependencies or
