@@ -6,7 +6,7 @@ import { numberArray, uuidArray } from './transitions.ts';
 const SUBMIT: Statement = {
   name: 'workflows.submit',
   text: `with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now)
-    select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now from moment m`,
+    select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now, null, null) as lanes, m.now from moment m`,
 };
 
 const FIND_DUPLICATES: Statement = {

@@ -61,10 +61,12 @@ begin
 
   if p_lanes is not null then
     v_result.may_claim := exists (select 1 from ready r where r.lane = any(p_lanes));
-    if v_opens and not v_result.may_claim and v_child.lane = any(p_lanes) and v_child.rule_slots is null
-       and not exists (select 1 from shape s where s.kind_id = v_child.lane) then
-      v_result.started := v_children[1];
-      v_lease := nextval('lease_id_seq');
+    if v_opens and not v_result.may_claim then
+      if v_child.lane = any(p_lanes) and v_child.rule_slots is null
+         and not exists (select 1 from shape s where s.kind_id = v_child.lane) then
+        v_result.started := v_children[1];
+        v_lease := nextval('lease_id_seq');
+      end if;
     end if;
   end if;
   update task t set state = :succeeded, ended_at = v_now, updated_at = v_now, reason = null, lease_id = null,
