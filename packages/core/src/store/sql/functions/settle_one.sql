@@ -14,7 +14,6 @@ returns settled language plpgsql set plan_cache_mode = force_generic_plan set en
 declare
   v_result settled;
   v_id uuid := p_reports.ids[1];
-  v_attempt integer := p_reports.attempts[1];
   v_now timestamptz;
   v_workflow uuid := p_reports.workflows[1];
   v_remaining integer;
@@ -28,7 +27,7 @@ declare
   v_lanes integer[] := '{}';
 begin
   v_result.may_claim := true;
-  if cardinality(p_reports.ids) <> 1 or v_attempt is null or p_reports.states[1] <> :succeeded
+  if cardinality(p_reports.ids) <> 1 or p_reports.states[1] <> :succeeded
      or p_reports.reasons is not null or p_reports.extras is not null then return v_result; end if;
   if p_reports.workflows is null then
     select t.workflow_id into v_workflow from task t where t.id = v_id and t.linked;
@@ -38,8 +37,8 @@ begin
   end if;
   select t.workflow_id, t.kind_id, t.state, t.started_at, t.lease_id, t.linked into v_task
   from task t
-  where t.id = v_id and (t.state + 0) in (:claimed, :running) and t.attempt = v_attempt and t.slots is null
-    and t.container_id is null and not t.has_actions and not t.secrets_sent
+  where t.id = v_id and (t.state + 0) in (:claimed, :running) and t.attempt = coalesce(p_reports.attempts[1], t.attempt)
+    and t.slots is null and t.container_id is null and not t.has_actions and not t.secrets_sent
   for no key update;
   if not found then return v_result; end if;
   v_now := coalesce(p_now, clock_timestamp());
@@ -70,7 +69,7 @@ begin
     end if;
   end if;
   update task t set state = :succeeded, ended_at = v_now, updated_at = v_now, reason = null, lease_id = null,
-    log_pack = case when v_attempt = 1 then coalesce(p_reports.pack, t.log_pack) else t.log_pack end
+    log_pack = case when t.attempt = 1 then coalesce(p_reports.pack, t.log_pack) else t.log_pack end
   where t.id = v_id;
   if v_lease is not null then
     update task t set open_gates = 0, run_at = v_now, state = :running, attempt = t.attempt + 1, claimed_by = p_holder,
