@@ -6,7 +6,7 @@
 -- store_tasks.
 create or replace function submit_tasks(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[],
   p_now timestamptz, p_lease bigint, p_holder text)
-returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
+returns integer[] language plpgsql as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
 begin
@@ -26,6 +26,15 @@ begin
       as e(parent_id uuid, child_id uuid, requires_success boolean, crosses boolean, relayed boolean);
   end if;
   return store_tasks(p_tasks, p_specs, p_kinds, v_now, p_lease, p_holder);
+end $$;
+
+-- submit_tasks for a few tasks, whose statements take longer to plan than to run. Those of large sets are planned each time,
+-- since a plan for what a set has is faster than one for all that it could have.
+create or replace function submit_few(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[],
+  p_now timestamptz)
+returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
+begin
+  return submit_tasks(p_workflows, p_tasks, p_specs, p_edges, p_kinds, p_now, null, null);
 end $$;
 
 -- Inserts tasks of stored workflows; returns the lanes where tasks became ready. p_tasks: [the columns of `task` that
