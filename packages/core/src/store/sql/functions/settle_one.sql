@@ -1,7 +1,7 @@
 -- Settles one success of a plain task with few statements: in an idle system, starting a statement costs more than what
 -- it does.
 -- Locks: the workflow, the task, its child, then as conclude.
--- Callers: settle_reports. Functions without settings have those of settle_one.
+-- Callers: settle_reports; store/claims.ts (settle_and_claim).
 
 -- Ends a task as settle does, if the only report is the success of an attempt without slots, actions and a place in a
 -- tree, and at most one task depends on it. Otherwise it changes nothing, and `moved` is null. With p_lanes, whose kinds
@@ -89,7 +89,7 @@ begin
   end if;
   delete from lease where id = v_task.lease_id and cardinality(task_ids) = 1;
   if not found then perform close_leases(array[v_task.lease_id]); end if;
-  if v_remaining > 1 then
+  if v_remaining > 1 and v_workflow = v_task.workflow_id then
     update workflow set remaining = remaining - 1, succeeded = succeeded + 1 where id = v_workflow;
   else
     v_ended := count_succeeded(array[v_task.workflow_id], v_now);

@@ -68,7 +68,8 @@ begin
       attempt, lease_id, claimed_by, claimed_at, started_at, deadline_at,
       -- Plain settings, described in vocabulary/task-fields.ts.
       priority, timeout_secs, deadline_basis, expected_count)
-    select t.id, t.workflow_id, t.kind_id, coalesce(t.ended_as, case when t.open_gates > 0 then :waiting when s.starts then :running else :pending end),
+    select t.id, t.workflow_id, t.kind_id,
+      coalesce(t.ended_as, case when t.open_gates > 0 then :waiting when s.starts then :running else :pending end),
       coalesce(t.open_gates, 0), coalesce(t.linked, false), coalesce(t.has_spec, false), coalesce(t.has_actions, false),
       coalesce(t.starts_by_webhook, false), coalesce(t.needs_runner, false), coalesce(t.computed, false), t.name, t.local_id,
       coalesce(t.metadata, '{}'), v_now, v_now, case when t.delay_ms > 0 then v_now + t.delay_ms * interval '1 millisecond' end,

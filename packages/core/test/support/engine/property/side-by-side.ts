@@ -122,10 +122,10 @@ export class SideBySide {
     const { engine, database } = this.#subject;
     const before = await waitingForSlots(database);
     const limit = spec.along ?? 0;
-    let claimed: ClaimedTask[] | null = null;
+    const claims: ClaimedTask[][] = [];
     const along: ClaimAlong = {
       request: { lanes: this.#lanes, limit, holder: HOLDER },
-      arrived: (tasks) => (claimed = tasks),
+      arrived: (tasks) => void claims.push(tasks!),
     };
     const withdraw = limit > 0 ? engine.offerToClaim(this.#lanes, () => along) : () => undefined;
     const [result] = await engine.submit([submission]);
@@ -135,7 +135,7 @@ export class SideBySide {
       tasks.map(({ id }) => ({ id, state: this.#model.tasks.get(id)!.state, deduplicated_to: null })),
       'the answer to submit',
     );
-    if (claimed !== null) await this.#follow(this.#lanes, limit, claimed, before);
+    for (const claimed of claims) await this.#follow(this.#lanes, limit, claimed, before);
     await this.#agree();
   }
 
