@@ -1320,6 +1320,12 @@ create type heddle.sequence_steps as (
   over_policies smallint[]
 );
 
+create type heddle.settled as (
+  moved json,
+  started uuid,
+  may_claim boolean
+);
+
 create type heddle.settling as (
   ids uuid[],
   workflows uuid[],
@@ -2252,11 +2258,17 @@ UNION ALL
 -- heddle.settle_accepted(p_set settling, p_asked uuid[], p_jitter double precision, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
+-- heddle.settle_and_claim(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_results jsonb, p_notices jsonb, p_log bytea, p_lines integer[], p_lanes integer[], p_limit integer, p_holder text, p_claim_timeout_ms integer, p_lease_ms integer)
+--   returns TABLE(moved json, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint), plpgsql, volatile
+
 -- heddle.settle_deliveries(p_results jsonb, p_jitter double precision, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
--- heddle.settle_reports(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_results jsonb, p_notices jsonb, p_log bytea, p_lines integer[])
---   returns json, plpgsql, volatile
+-- heddle.settle_one(p_reports reports, p_now timestamp with time zone, p_lanes integer[], p_holder text, p_lease_ms integer)
+--   returns settled, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
+
+-- heddle.settle_reports(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_results jsonb, p_notices jsonb, p_log bytea, p_lines integer[], p_lanes integer[], p_holder text, p_lease_ms integer)
+--   returns settled, plpgsql, volatile
 
 -- heddle.slot_amount(p_slot bigint, p_expected bigint, p_success bigint, p_failure bigint)
 --   returns bigint, sql, immutable
@@ -2294,10 +2306,16 @@ UNION ALL
 -- heddle.store_results(p_ids uuid[], p_codes json, p_results jsonb, p_now timestamp with time zone)
 --   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
--- heddle.store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamp with time zone)
+-- heddle.store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamp with time zone, p_lease bigint, p_holder text)
 --   returns integer[], plpgsql, volatile
 
--- heddle.submit_tasks(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[], p_now timestamp with time zone)
+-- heddle.submit_and_claim(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[], p_now timestamp with time zone, p_lanes integer[], p_limit integer, p_holder text, p_claim_timeout_ms integer, p_lease_ms integer)
+--   returns TABLE(lanes integer[], now timestamp with time zone, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint), plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
+
+-- heddle.submit_few(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[], p_now timestamp with time zone)
+--   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
+-- heddle.submit_tasks(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[], p_now timestamp with time zone, p_lease bigint, p_holder text)
 --   returns integer[], plpgsql, volatile
 
 -- heddle.sweep_leases(p_limit integer, p_claim_timeout_ms integer, p_jitter double precision, p_now timestamp with time zone)
