@@ -50,7 +50,7 @@ const CLAIM: ClaimStatement = {
 
 /** The first row has the answer of the settle. */
 const settleAndClaimText = ({ columns, from }: ClaimText): string => `select c.moved, ${columns}
-    from ${from(`settle_and_claim(${SETTLE_ARGUMENTS}, $15::integer[], $16, $17, $18, $19) c`)}`;
+    from ${from(`settle_and_claim(${SETTLE_ARGUMENTS}, row($15::integer[], $16, $17, $18, $19)::claim_terms) c`)}`;
 
 const SETTLE_AND_CLAIM: ClaimStatement = {
   plain: statement('tasks.settle_and_claim', settleAndClaimText(PLAIN)),
@@ -59,7 +59,8 @@ const SETTLE_AND_CLAIM: ClaimStatement = {
 
 /** The first row has the lanes where tasks became ready, and the time. */
 const submitAndClaimText = ({ columns, from }: ClaimText): string => `select c.lanes, c.now, ${columns}
-    from ${from('submit_and_claim($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], $6, $7::integer[], $8, $9, $10, $11) c')}`;
+    from ${from(`submit_and_claim(row($1::jsonb, $2::json, $3::json, $4::json, $5::integer[])::submission, $6,
+      row($7::integer[], $8, $9, $10, $11)::claim_terms) c`)}`;
 
 const SUBMIT_AND_CLAIM: ClaimStatement = {
   plain: statement('workflows.submit_and_claim', submitAndClaimText(PLAIN)),

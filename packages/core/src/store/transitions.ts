@@ -52,11 +52,11 @@ interface MovedRow {
 /** First arguments of a function that settles reports: the parameters are `settleValues`. */
 export const SETTLE_ARGUMENTS = `
       row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $11::uuid[], null, $13::uuid[])::reports,
-      $7, $8, $9, $10, $12, $14::integer[]`;
+      $7, $8, row($9, $10, $12, $14::integer[])::report_parts`;
 
 const SETTLE: Statement = {
   name: 'tasks.settle',
-  text: `select s.moved from settle_reports(${SETTLE_ARGUMENTS}, null, null, null) s`,
+  text: `select s.moved from settle_reports(${SETTLE_ARGUMENTS}, null) s`,
 };
 
 const UPDATE: Statement = {

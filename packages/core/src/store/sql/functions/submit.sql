@@ -116,12 +116,10 @@ begin
   return coalesce(v_lanes, '{}');
 end $$;
 
--- Stores submissions, then claims tasks from these lanes. The first row has the lanes where tasks became ready and the time,
+-- Stores submissions, then claims tasks. The first row has the lanes where tasks became ready and the time,
 -- the others are claimed tasks. New tasks start at once if all of them may be claimed, no rule counts them and nothing in
--- these lanes precedes them: then they never become ready.
-create or replace function submit_and_claim(p_workflows jsonb, p_tasks json, p_specs json, p_edges json,
-  p_kinds integer[], p_now timestamptz, p_lanes integer[], p_limit integer, p_holder text, p_claim_timeout_ms integer,
-  p_lease_ms integer)
+-- the lanes precedes them: then they never become ready.
+create or replace function submit_and_claim(p_rows submission, p_now timestamptz, p_terms claim_terms)
 returns table (lanes integer[], now timestamptz, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer,
   metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text,
   computed boolean, waited_ms bigint)
@@ -130,32 +128,33 @@ language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = o
 declare
   v_lease bigint;
 begin
-  perform lock_kinds(p_kinds || p_lanes);
-  if p_specs is null and p_kinds <@ p_lanes and json_array_length(p_tasks) <= p_limit
-     and not exists (select 1 from ready r where r.lane = any(p_lanes))
-     and not exists (select 1 from shape s where s.kind_id = any(p_kinds)) then
+  perform lock_kinds(p_rows.kinds || p_terms.lanes);
+  if p_rows.specs is null and p_rows.kinds <@ p_terms.lanes and json_array_length(p_rows.tasks) <= p_terms.max_tasks
+     and not exists (select 1 from ready r where r.lane = any(p_terms.lanes))
+     and not exists (select 1 from shape s where s.kind_id = any(p_rows.kinds)) then
     v_lease := nextval('lease_id_seq');
   end if;
   now := coalesce(p_now, clock_timestamp());
-  lanes := submit_tasks(p_workflows, p_tasks, p_specs, p_edges, p_kinds, now, v_lease, p_holder);
+  lanes := submit_tasks(p_rows.workflows, p_rows.tasks, p_rows.specs, p_rows.edges, p_rows.kinds, now, v_lease,
+    p_terms.holder);
   return next;
   lanes := null;
   if v_lease is null then
     return query
     select null::integer[], null::timestamptz, c.*
-    from claim(p_lanes, p_limit, p_holder, 'run', p_claim_timeout_ms, p_lease_ms, now) c;
+    from claim(p_terms.lanes, p_terms.max_tasks, p_terms.holder, 'run', p_terms.claim_timeout_ms, p_terms.lease_ms, now) c;
     return;
   end if;
   return query
   with started as (
     select t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs, t.deadline_basis, t.linked,
       t.container_id, t.local_id, t.computed, t.priority
-    from json_to_recordset(p_tasks) as n(id uuid) join task t on t.id = n.id and t.lease_id = v_lease
+    from json_to_recordset(p_rows.tasks) as n(id uuid) join task t on t.id = n.id and t.lease_id = v_lease
   ), leased as (
     insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms) overriding system value
-    select v_lease, p_holder, now,
-      now + least(min(s.timeout_secs) * interval '1 second', p_lease_ms * interval '1 millisecond'),
-      count(*)::integer, array_agg(s.id), p_lease_ms
+    select v_lease, p_terms.holder, now,
+      now + least(min(s.timeout_secs) * interval '1 second', p_terms.lease_ms * interval '1 millisecond'),
+      count(*)::integer, array_agg(s.id), p_terms.lease_ms
     from started s having count(*) > 0
   )
   select null::integer[], null::timestamptz, s.id, s.workflow_id, s.kind_id, s.name, s.attempt, s.metadata, s.timeout_secs,
