@@ -1230,6 +1230,14 @@ create sequence recon.model_target_id_seq;
 
 create sequence recon.scan_target_id_seq;
 
+create type heddle.claim_terms as (
+  lanes integer[],
+  max_tasks integer,
+  holder text,
+  claim_timeout_ms integer,
+  lease_ms integer
+);
+
 create type heddle.ending as (
   ids uuid[],
   workflows uuid[],
@@ -1271,6 +1279,13 @@ create type heddle.picked as (
   tids tid[],
   lanes integer[],
   grants text[]
+);
+
+create type heddle.report_parts as (
+  results jsonb,
+  notices jsonb,
+  log bytea,
+  lines integer[]
 );
 
 create type heddle.reports as (
@@ -1320,6 +1335,12 @@ create type heddle.sequence_steps as (
   over_policies smallint[]
 );
 
+create type heddle.settled as (
+  moved json,
+  started uuid,
+  may_claim boolean
+);
+
 create type heddle.settling as (
   ids uuid[],
   workflows uuid[],
@@ -1339,6 +1360,14 @@ create type heddle.settling as (
   unredacted boolean,
   pack bigint,
   logged uuid[]
+);
+
+create type heddle.submission as (
+  workflows jsonb,
+  tasks json,
+  specs json,
+  edges json,
+  kinds integer[]
 );
 
 create view heddle.container_all as
@@ -1579,6 +1608,9 @@ UNION ALL
 
 -- heddle.after_ms(p_now timestamp with time zone, p_times jsonb, p_name text)
 --   returns timestamp with time zone, sql, stable
+
+-- heddle.answer_of_one(p_kind integer, p_from smallint, p_ran_ms bigint, p_propagates boolean, p_opens boolean, p_lanes integer[], p_workflow uuid, p_ended uuid[])
+--   returns json, sql, stable
 
 -- heddle.append_audit(p_entries text[])
 --   returns void, plpgsql, volatile
@@ -2252,11 +2284,17 @@ UNION ALL
 -- heddle.settle_accepted(p_set settling, p_asked uuid[], p_jitter double precision, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
+-- heddle.settle_and_claim(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_parts report_parts, p_terms claim_terms)
+--   returns TABLE(moved json, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint), plpgsql, volatile
+
 -- heddle.settle_deliveries(p_results jsonb, p_jitter double precision, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
--- heddle.settle_reports(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_results jsonb, p_notices jsonb, p_log bytea, p_lines integer[])
---   returns json, plpgsql, volatile
+-- heddle.settle_one(p_reports reports, p_now timestamp with time zone, p_terms claim_terms)
+--   returns settled, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
+
+-- heddle.settle_reports(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_parts report_parts, p_terms claim_terms)
+--   returns settled, plpgsql, volatile
 
 -- heddle.slot_amount(p_slot bigint, p_expected bigint, p_success bigint, p_failure bigint)
 --   returns bigint, sql, immutable
@@ -2266,6 +2304,9 @@ UNION ALL
 
 -- heddle.slot_of(p_shape integer, p_type smallint, p_fields text[], p_metadata jsonb)
 --   returns bigint, sql, immutable
+
+-- heddle.start_child(p_id uuid, p_terms claim_terms, p_now timestamp with time zone)
+--   returns uuid, plpgsql, volatile
 
 -- heddle.start_message_id(p_task uuid, p_attempt integer)
 --   returns uuid, sql, immutable
@@ -2294,10 +2335,16 @@ UNION ALL
 -- heddle.store_results(p_ids uuid[], p_codes json, p_results jsonb, p_now timestamp with time zone)
 --   returns void, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
--- heddle.store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamp with time zone)
+-- heddle.store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamp with time zone, p_lease bigint, p_holder text)
 --   returns integer[], plpgsql, volatile
 
--- heddle.submit_tasks(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[], p_now timestamp with time zone)
+-- heddle.submit_and_claim(p_rows submission, p_now timestamp with time zone, p_terms claim_terms)
+--   returns TABLE(lanes integer[], now timestamp with time zone, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint), plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
+
+-- heddle.submit_few(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[], p_now timestamp with time zone)
+--   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
+-- heddle.submit_tasks(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[], p_now timestamp with time zone, p_lease bigint, p_holder text)
 --   returns integer[], plpgsql, volatile
 
 -- heddle.sweep_leases(p_limit integer, p_claim_timeout_ms integer, p_jitter double precision, p_now timestamp with time zone)

@@ -16,7 +16,7 @@ export const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
   'workflows.lock_parents': [1, 2],
   'workflows.read_parents': [2],
   'workflows.link_parents': [2],
-  'workflows.submit': [1, 2, 3],
+  'workflows.submit_few': [1, 2, 3],
   'workflows.submit_and_claim': [1],
   'workflows.announce_ended': [1],
   'idempotency.answer': [1, 2, 3],
@@ -62,6 +62,7 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
   'single transactions of operators, who see no answer and ask again':
     /^(?:tasks\.(?:retry|retry_after|replace_inputs|unarchive|release_canceled)|deliveries\.replay)$/,
   'the same as those without traces, and a look at the traces': /^(?:tasks|workflows)\.[a-z_]+_traced$/,
+  'the same as workflows.submit_few, for larger sets': /^workflows\.submit$/,
   'attempts that were never handed out, whose claim expires anyway': /^tasks\.put_back$/,
   'housekeeping, one statement a pass': /^(?:workflows\.(?:archive|delete_archived)|slots\.delete_idle|.*\.forget)$/,
   'killed with the manager, by a test of its own': new RegExp(

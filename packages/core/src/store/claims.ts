@@ -4,7 +4,7 @@ import { withCodes } from './sql-names.ts';
 import { submissionValues, type SubmissionRows } from './submissions.ts';
 import {
   numberArray,
-  SETTLE_REPORTS,
+  SETTLE_ARGUMENTS,
   settleValues,
   uuidArray,
   type GivenBack,
@@ -17,15 +17,9 @@ import {
 const COLUMNS = `c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
       c.container_id, c.local_id, c.computed, c.waited_ms`;
 
-const NO_TASK = `null::uuid as id, null::uuid as workflow_id, null::integer as kind_id, null as name,
-      null::integer as attempt, null::jsonb as metadata, null::integer as timeout_secs, null::smallint as deadline_basis, null::boolean as linked,
-      null::uuid as container_id, null as local_id, null::boolean as computed, null::bigint as waited_ms`;
-
 /** Shape of a claim's rows: without or with the traces of the claimed tasks. */
 interface ClaimText {
   columns: string;
-  /** Columns of a row without a task. */
-  noTask: string;
   from: (claim: string) => string;
 }
 
@@ -34,12 +28,11 @@ interface ClaimStatement {
   traced: Statement;
 }
 
-const PLAIN: ClaimText = { columns: COLUMNS, noTask: NO_TASK, from: (claim) => claim };
+const PLAIN: ClaimText = { columns: COLUMNS, from: (claim) => claim };
 
 /** Traces cost one lookup of a set's workflows, and nothing unless requested. */
 const TRACED: ClaimText = {
   columns: `${COLUMNS}, c.traceparent`,
-  noTask: `${NO_TASK}, null as traceparent`,
   from: (claim) => `(with taken as materialized (select c.* from ${claim}),
         traces as materialized (select traceparents_of(array(select distinct t.workflow_id from taken t)) as of_workflow)
       select t.*, x.of_workflow ->> t.workflow_id::text as traceparent from taken t cross join traces x) c`,
@@ -55,31 +48,19 @@ const CLAIM: ClaimStatement = {
   traced: statement('tasks.claim_traced', claimText(TRACED)),
 };
 
-/** The settle runs before the claim, as the outer side of the join. Claimed kinds are locked before their tasks. */
-const settleAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with settled as materialized (
-      select ${SETTLE_REPORTS} as moved from lock_kinds($15::integer[]))
-    select s.moved, ${noTask}
-    from settled s
-    union all
-    select null, ${columns}
-    from ${from("settled s cross join lateral claim($15::integer[], $16, $17, 'run', $18, $19, $8) c")}`;
+/** The first row has the answer of the settle. */
+const settleAndClaimText = ({ columns, from }: ClaimText): string => `select c.moved, ${columns}
+    from ${from(`settle_and_claim(${SETTLE_ARGUMENTS}, row($15::integer[], $16, $17, $18, $19)::claim_terms) c`)}`;
 
 const SETTLE_AND_CLAIM: ClaimStatement = {
   plain: statement('tasks.settle_and_claim', settleAndClaimText(PLAIN)),
   traced: statement('tasks.settle_and_claim_traced', settleAndClaimText(TRACED)),
 };
 
-/** The submission runs before the claim, as the outer side of the join. */
-const submitAndClaimText = ({ columns, noTask, from }: ClaimText): string => `with moment as materialized (
-      select coalesce($6::timestamptz, clock_timestamp()) as now),
-    stored as materialized (
-      select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now
-      from lock_kinds($5::integer[] || $7::integer[]), moment m)
-    select s.lanes, s.now, ${noTask}
-    from stored s
-    union all
-    select null, null, ${columns}
-    from ${from("stored s cross join lateral claim($7::integer[], $8, $9, 'run', $10, $11, s.now) c")}`;
+/** The first row has the lanes where tasks became ready, and the time. */
+const submitAndClaimText = ({ columns, from }: ClaimText): string => `select c.lanes, c.now, ${columns}
+    from ${from(`submit_and_claim(row($1::jsonb, $2::json, $3::json, $4::json, $5::integer[])::submission, $6,
+      row($7::integer[], $8, $9, $10, $11)::claim_terms) c`)}`;
 
 const SUBMIT_AND_CLAIM: ClaimStatement = {
   plain: statement('workflows.submit_and_claim', submitAndClaimText(PLAIN)),

@@ -3,11 +3,21 @@ import type { SettingColumns } from '@heddle/base/vocabulary/task-fields';
 import type { Queryable, Statement } from './database.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
+const ARGUMENTS = '$1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now';
+const MOMENT = 'with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now)';
+
 const SUBMIT: Statement = {
   name: 'workflows.submit',
-  text: `with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now)
-    select submit_tasks($1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now) as lanes, m.now from moment m`,
+  text: `${MOMENT} select submit_tasks(${ARGUMENTS}, null, null) as lanes, m.now from moment m`,
 };
+
+const SUBMIT_FEW: Statement = {
+  name: 'workflows.submit_few',
+  text: `${MOMENT} select submit_few(${ARGUMENTS}) as lanes, m.now from moment m`,
+};
+
+/** Maximum number of tasks whose statements are not planned again. */
+const FEW_MAX = 64;
 
 const FIND_DUPLICATES: Statement = {
   name: 'workflows.find_duplicates',
@@ -154,7 +164,8 @@ export async function insertSubmissions(
   rows: SubmissionRows,
   now: string | null,
 ): Promise<{ lanes: number[]; now: number }> {
-  const [row] = await queryable.query<{ lanes: number[]; now: number }>(SUBMIT, submissionValues(rows, now));
+  const statement = rows.tasks.length <= FEW_MAX ? SUBMIT_FEW : SUBMIT;
+  const [row] = await queryable.query<{ lanes: number[]; now: number }>(statement, submissionValues(rows, now));
   return row!;
 }
 

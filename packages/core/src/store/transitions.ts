@@ -49,12 +49,15 @@ interface MovedRow {
   moved: Moved;
 }
 
-/** The call of a statement that settles reports, whose first parameters are `settleValues`; `$8` is the time. */
-export const SETTLE_REPORTS = `settle_reports(
+/** First arguments of a function that settles reports: the parameters are `settleValues`. */
+export const SETTLE_ARGUMENTS = `
       row($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::jsonb, $6::uuid[], $11::uuid[], null, $13::uuid[])::reports,
-      $7, $8, $9, $10, $12, $14::integer[])`;
+      $7, $8, row($9, $10, $12, $14::integer[])::report_parts`;
 
-const SETTLE: Statement = { name: 'tasks.settle', text: `select ${SETTLE_REPORTS} as moved` };
+const SETTLE: Statement = {
+  name: 'tasks.settle',
+  text: `select s.moved from settle_reports(${SETTLE_ARGUMENTS}, null) s`,
+};
 
 const UPDATE: Statement = {
   name: 'tasks.update',
@@ -143,7 +146,7 @@ export interface SettleInput {
   logs: LogPack | null;
 }
 
-/** Values of `$1` to `$14` of SETTLE_REPORTS. */
+/** Values of `$1` to `$14` of SETTLE_ARGUMENTS. */
 export function settleValues(input: SettleInput): unknown[] {
   const { logs } = input;
   const reasons = input.reasons.some((reason) => reason !== null) ? input.reasons : null;

@@ -29,4 +29,10 @@ function agrees(name: string, size: ScenarioSize, runs: number): void {
 agrees('reports, operators and time on small DAGs', { tasks: 8, commands: 25, workflows: 1, rules: false }, 30);
 agrees('rules with overlapping matchers', { tasks: 12, commands: 30, workflows: 2 }, 30);
 agrees('dependencies between workflows', { tasks: 8, commands: 25, workflows: 3, storedParents: true }, 20);
+agrees('plain tasks', { tasks: 4, commands: 40, workflows: 8, plain: true }, 40);
+agrees(
+  'plain tasks that depend on stored ones',
+  { tasks: 3, commands: 30, workflows: 8, plain: true, storedParents: true },
+  30,
+);
 agrees('DAGs of hundreds of tasks', { tasks: 300, commands: 60, workflows: 1 }, 3);

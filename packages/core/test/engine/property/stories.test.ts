@@ -50,9 +50,11 @@ const operate = (type: 'cancel' | 'pause' | 'resume' | 'retry' | 'retry_after', 
   type,
   picks: tasks.map(pick),
 });
-const report = (task: number, outcome: Outcome): Command => ({
+/** @param along limit of the claim that goes along */
+const report = (task: number, outcome: Outcome, along: number | null = null): Command => ({
   type: 'report',
   items: [{ pick: pick(task), speaker: 'anonymous', outcome, counts: null, patch: null }],
+  along,
 });
 const progress = (task: number): Command => ({
   type: 'progress',
@@ -114,6 +116,65 @@ story(
   claim(),
   report(0, 'succeeded'),
   claim(),
+);
+story(
+  'a child starts with the report that opens it',
+  workflow({}, { parents: after(1) }, { parents: after(1) }),
+  claim(1),
+  report(0, 'succeeded', 1),
+  report(1, 'succeeded', 1),
+  report(2, 'succeeded', 1),
+);
+story(
+  'a child does not start before a task that precedes it',
+  workflow({ priority: 2 }, { parents: after(1) }, { priority: 1 }),
+  claim(1),
+  report(0, 'succeeded', 1),
+  report(2, 'succeeded', 1),
+);
+story(
+  'a child that starts with a report counts for the rules of its kind',
+  [
+    workflow({ kind: 1, rules: [limit(1, 1)] }),
+    workflow({}, { kind: 1, parents: after(1) }),
+    workflow({ kind: 1, rules: [limit(1, 1)] }),
+  ],
+  claim(1),
+  report(0, 'succeeded'),
+  { type: 'submit' },
+  claim(1),
+  report(1, 'succeeded', 1),
+  { type: 'submit' },
+  claim(),
+  report(2, 'succeeded', 1),
+);
+story(
+  'a report without a child leaves what is ready to the claim that goes along',
+  [workflow({}), workflow({}, { delay_ms: 2_000 })],
+  claim(1),
+  { type: 'submit' },
+  report(0, 'succeeded', 1),
+  advance(2_000),
+  report(1, 'succeeded', 5),
+);
+story(
+  'a task that starts with its submission counts for the rules of its kind',
+  [
+    workflow({ kind: 1, rules: [limit(1, 1)] }),
+    { ...workflow({ kind: 1 }), along: 2 },
+    workflow({ kind: 1, rules: [limit(1, 1)] }),
+  ],
+  claim(1),
+  report(0, 'succeeded'),
+  { type: 'submit' },
+  { type: 'submit' },
+  claim(),
+  report(1, 'succeeded', 1),
+);
+story(
+  'a task does not start with its submission before one that precedes it',
+  [workflow({ priority: 1 }), { ...workflow({}, { priority: 2 }), along: 2 }],
+  { type: 'submit' },
 );
 story(
   'a re-opened descendant keeps its delay',

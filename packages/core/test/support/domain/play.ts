@@ -122,6 +122,11 @@ export function playOnModel(scenario: Scenario, observe: Observer = () => undefi
     const spec = unsubmitted.shift();
     if (spec === undefined) return;
     apply({ type: 'submit', ...buildWorkflow(spec, newId, [...model.tasks.keys()]) });
+    claim([0, 1, 2], spec.along ?? 0);
+  };
+  const claim = (kinds: readonly number[], limit: number): void => {
+    const lanes = kinds.map((kind) => `kind:kind-${kind}`);
+    if (limit > 0) apply({ type: 'claim', ids: idealClaim(model, lanes, limit, now), into: 'running' });
   };
   submitNext();
   for (const command of scenario.commands) {
@@ -130,16 +135,7 @@ export function playOnModel(scenario: Scenario, observe: Observer = () => undefi
         submitNext();
         break;
       case 'claim':
-        apply({
-          type: 'claim',
-          ids: idealClaim(
-            model,
-            command.kinds.map((kind) => `kind:kind-${kind}`),
-            command.limit,
-            now,
-          ),
-          into: 'running',
-        });
+        claim(command.kinds, command.limit);
         break;
       case 'claim_for_delivery':
         apply({ type: 'claim', ids: idealClaim(model, ['webhook'], command.limit, now), into: 'claimed' });
@@ -162,6 +158,7 @@ export function playOnModel(scenario: Scenario, observe: Observer = () => undefi
       case 'retry_after': {
         const event = eventOf(model, command);
         if (event !== null) apply(event);
+        if (command.type === 'report') claim([0, 1, 2], command.along ?? 0);
       }
     }
   }

@@ -20,6 +20,8 @@ export interface WorkflowSpec {
   tasks: TaskSpec[];
   /** Shuffles the array, so that dependencies point forward and backward in it. */
   order: number[];
+  /** Limit of a claim that goes along with the submission; none by default. */
+  along?: number | null;
 }
 
 export interface TaskSpec {
@@ -69,6 +71,8 @@ export type Command =
   | {
       type: 'report';
       items: { pick: Pick; speaker: Speaker; outcome: Outcome; counts: Counts | null; patch: JsonObject | null }[];
+      /** Limit of a claim that goes along with the reports; none by default. */
+      along?: number | null;
     }
   | { type: 'update'; pick: Pick; speaker: Speaker; counts: Counts | null; patch: JsonObject | null }
   | { type: 'progress'; items: { pick: Pick; counts: Counts }[] }
@@ -87,6 +91,8 @@ export interface ScenarioSize {
   retries?: boolean;
   /** Metadata patches move running tasks between slots. */
   patches?: boolean;
+  /** Only tasks without webhooks, rules and retries. */
+  plain?: boolean;
 }
 
 const KINDS = 3;
@@ -97,6 +103,7 @@ export function scenarioArbitrary(size: ScenarioSize): fc.Arbitrary<Scenario> {
     fc.record({
       tasks: fc.constant(tasks),
       order: fc.array(fc.nat(999), { minLength: tasks.length, maxLength: tasks.length, size: 'max' }),
+      along: alongArbitrary,
     }),
   );
   return fc.record({
@@ -104,6 +111,8 @@ export function scenarioArbitrary(size: ScenarioSize): fc.Arbitrary<Scenario> {
     commands: fc.array(commandArbitrary(size), { maxLength: size.commands, size: 'max' }),
   });
 }
+
+const alongArbitrary = fc.option(fc.integer({ min: 1, max: 12 }));
 
 function taskArbitrary(size: ScenarioSize): fc.Arbitrary<TaskSpec> {
   const parent = fc.record({
@@ -117,9 +126,15 @@ function taskArbitrary(size: ScenarioSize): fc.Arbitrary<TaskSpec> {
     fields: fc.subarray<'tenant' | 'region'>(['tenant', 'region']),
     max: fc.integer({ min: 1, max: 4 }),
   });
+  const retry = fc.constantFrom(
+    null,
+    null,
+    { max_attempts: 2, base_ms: 1_000, factor: 2, max_ms: 60_000, jitter: 0 },
+    { max_attempts: 3, base_ms: 4_000, factor: 3, max_ms: 10_000, jitter: 0 },
+  );
   return fc.record({
     kind: fc.nat(KINDS - 1),
-    webhook: fc.integer({ min: 0, max: 3 }).map((n) => n === 3),
+    webhook: size.plain === true ? fc.constant(false) : fc.integer({ min: 0, max: 3 }).map((n) => n === 3),
     priority: fc.integer({ min: 0, max: 2 }),
     delay_ms: fc.constantFrom(0, 0, 0, 0, 2_000, 9_000),
     timeout_secs: fc.constantFrom(3_600, 3_600, 5, 20),
@@ -127,14 +142,9 @@ function taskArbitrary(size: ScenarioSize): fc.Arbitrary<TaskSpec> {
     tenant: fc.constantFrom(...TENANTS),
     region: fc.constantFrom(undefined, 1, 2),
     expected_count: fc.constantFrom(null, 0, 2, 4),
-    rules: size.rules === false ? fc.constant([]) : fc.array(rule, { maxLength: 2 }),
+    rules: size.rules === false || size.plain === true ? fc.constant([]) : fc.array(rule, { maxLength: 2 }),
     policy: fc.constantFrom<CompletionPolicy>('FailOnFailure', 'FailOnFailure', ...COMPLETION_POLICIES),
-    retry: fc.constantFrom(
-      null,
-      null,
-      { max_attempts: 2, base_ms: 1_000, factor: 2, max_ms: 60_000, jitter: 0 },
-      { max_attempts: 3, base_ms: 4_000, factor: 3, max_ms: 10_000, jitter: 0 },
-    ),
+    retry: size.plain === true ? fc.constant(null) : retry,
     parents: fc.array(parent, { maxLength: 3 }),
   });
 }
@@ -196,7 +206,14 @@ function commandArbitrary(size: ScenarioSize): fc.Arbitrary<Command> {
         verdicts: fc.array(fc.constantFrom('delivered', 'delivered', 'delivered', 'retry', 'dead'), { minLength: 1 }),
       }),
     ),
-    weighted(8, fc.record({ type: fc.constant('report'), items: fc.array(item, { minLength: 1, maxLength: 6 }) })),
+    weighted(
+      8,
+      fc.record({
+        type: fc.constant('report'),
+        items: fc.array(item, { minLength: 1, maxLength: 6 }),
+        along: alongArbitrary,
+      }),
+    ),
     weighted(
       1,
       fc.record({ type: fc.constant('update'), pick: pickFrom('open', 'any'), speaker, counts: someCounts, patch }),

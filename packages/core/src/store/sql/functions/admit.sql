@@ -22,7 +22,7 @@ declare
   v_refused uuid[] := '{}';
   v_refused_slots bigint[] := '{}';
 begin
-  if exists (select 1 from unnest(p_grants) g(slots) where g.slots is not null) then
+  if cardinality(array_remove(p_grants, null)) > 0 then
     v_ids := without_grants(p_ids, p_grants);
   end if;
   loop

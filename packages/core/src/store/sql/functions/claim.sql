@@ -54,7 +54,7 @@ begin
   end if;
   v_ids := v_picked.ids;
   v_ruled := coalesce(v_ruled, false) or exists (select 1 from shape s where s.kind_id = any(v_kinds))
-    or exists (select 1 from unnest(v_picked.grants) g(slots) where g.slots is not null);
+    or cardinality(array_remove(v_picked.grants, null)) > 0;
   if v_ruled then
     select a.ids, a.refused into v_ids, v_refused from admit_picked(v_picked, v_now) a;
   end if;
@@ -156,7 +156,9 @@ declare
   v_asked integer;
 begin
   refused := 0;
-  perform return_stale_grants(p_picked.ids, p_picked.grants, p_now);
+  if cardinality(array_remove(p_picked.grants, null)) > 0 then
+    perform return_stale_grants(p_picked.ids, p_picked.grants, p_now);
+  end if;
   select array_agg(u.id order by u.ord), array_agg(u.lane order by u.ord), array_agg(u.grants order by u.ord)
   into ids, v_lanes, v_grants
   from unnest(p_picked.ids, p_picked.lanes, p_picked.grants) with ordinality u(id, lane, grants, ord)

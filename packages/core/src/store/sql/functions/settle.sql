@@ -68,26 +68,34 @@ begin
     'unblocked', (v_settled ->> 'unblocked')::integer + v_branches.unblocked))::json;
 end $$;
 
--- settle, with the results, notices and logs of the tasks, or null for none: one statement, so that the locks of the
--- reports are not held for a second round trip. p_log: a pack of the logs of p_reports.logged; p_lines: their lines.
+-- settle, with the results, notices and logs of the tasks: one statement, so that the locks of the reports are not held for
+-- a second round trip. p_terms: as in settle_one.
 create or replace function settle_reports(p_reports reports, p_jitter double precision, p_now timestamptz,
-  p_results jsonb, p_notices jsonb, p_log bytea, p_lines integer[])
-returns json language plpgsql as $$
+  p_parts report_parts, p_terms claim_terms)
+returns settled language plpgsql as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_settled json;
+  v_settled settled;
   v_written integer;
 begin
-  if p_log is not null then p_reports.pack := nextval('log_pack_id'); end if;
-  v_settled := settle(p_reports, false, p_jitter, p_now);
-  if v_settled -> 'unredacted' is not null then return v_settled; end if;
-  if p_log is not null then perform store_reported_logs(p_reports, v_settled ->> 'codes' is null, p_log, p_lines); end if;
-  if p_results is null and p_notices is null then return v_settled; end if;
-  if p_results is not null then perform store_results(p_reports.ids, v_settled -> 'codes', p_results, v_now); end if;
-  if p_notices is null then return v_settled; end if;
-  v_written := write_task_notices(p_reports.ids, v_settled -> 'codes', p_notices, v_now);
-  return (v_settled::jsonb || jsonb_build_object('deliveries',
-    coalesce((v_settled ->> 'deliveries')::integer, 0) + v_written))::json;
+  if p_parts.log is not null then p_reports.pack := nextval('log_pack_id'); end if;
+  v_settled := settle_one(p_reports, p_now, p_terms);
+  if v_settled.moved is null then
+    v_settled.moved := settle(p_reports, false, p_jitter, p_now);
+    if v_settled.moved -> 'unredacted' is not null then return v_settled; end if;
+  end if;
+  if p_parts.log is not null then
+    perform store_reported_logs(p_reports, v_settled.moved ->> 'codes' is null, p_parts.log, p_parts.lines);
+  end if;
+  if p_parts.results is null and p_parts.notices is null then return v_settled; end if;
+  if p_parts.results is not null then
+    perform store_results(p_reports.ids, v_settled.moved -> 'codes', p_parts.results, v_now);
+  end if;
+  if p_parts.notices is null then return v_settled; end if;
+  v_written := write_task_notices(p_reports.ids, v_settled.moved -> 'codes', p_parts.notices, v_now);
+  v_settled.moved := (v_settled.moved::jsonb || jsonb_build_object('deliveries',
+    coalesce((v_settled.moved ->> 'deliveries')::integer, 0) + v_written))::json;
+  return v_settled;
 end $$;
 
 -- Stores the pack of settled reports. p_as_asked: whether all of them ended their tasks, which have its number then unless

@@ -2,13 +2,17 @@
 -- Locks: kinds (register_shape, exclusively), then tasks, then slots by id, then ready rows.
 -- Callers: claim, settle, conclude, update, cancel, retry, heartbeat and sweep; store/kinds.ts, store/transitions.ts.
 
--- Returns the slot of some metadata under a shape; a missing field counts as null.
+-- Returns the slot of some metadata under a shape; a missing field counts as null. With up to two fields the planner puts
+-- the expression in place of the call, which it cannot do with a subquery: a call costs more than all else about a row.
 create or replace function slot_of(p_shape integer, p_type smallint, p_fields text[], p_metadata jsonb)
 returns bigint language sql immutable as $$
   select (hashtextextended(
-    case when cardinality(p_fields) = 0 then '[]'
-      else (select jsonb_agg(coalesce(p_metadata -> f.name, 'null'::jsonb) order by f.ord)::text
-            from unnest(p_fields) with ordinality f(name, ord)) end,
+    case cardinality(p_fields)
+      when 0 then '[]'
+      when 1 then '[' || coalesce((p_metadata -> p_fields[1])::text, 'null') || ']'
+      when 2 then '[' || coalesce((p_metadata -> p_fields[1])::text, 'null') || ', '
+        || coalesce((p_metadata -> p_fields[2])::text, 'null') || ']'
+      else slot_key_of(p_fields, p_metadata)::text end,
     p_shape) & -2) | (case when p_type = :rule_capacity then 1 else 0 end)
 $$;
 

@@ -2,9 +2,10 @@
 -- Locks: the kinds of the tasks, shared, by number; the rows it inserts. The caller has locked the parents of linked tasks.
 -- Callers: store/submissions.ts, store/claims.ts; store_nodes (trees.sql).
 
--- Inserts validated workflows with their tasks; returns the lanes where tasks became ready.
+-- Inserts validated workflows with their tasks; returns the lanes where tasks became ready. p_lease and p_holder: as in
+-- store_tasks.
 create or replace function submit_tasks(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[],
-  p_now timestamptz)
+  p_now timestamptz, p_lease bigint, p_holder text)
 returns integer[] language plpgsql as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -24,13 +25,24 @@ begin
     from json_to_recordset(p_edges)
       as e(parent_id uuid, child_id uuid, requires_success boolean, crosses boolean, relayed boolean);
   end if;
-  return store_tasks(p_tasks, p_specs, p_kinds, v_now);
+  return store_tasks(p_tasks, p_specs, p_kinds, v_now, p_lease, p_holder);
+end $$;
+
+-- submit_tasks for a few tasks, whose statements take longer to plan than to run. Those of large sets are planned each time,
+-- since a plan for what a set has is faster than one for all that it could have.
+create or replace function submit_few(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[],
+  p_now timestamptz)
+returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
+begin
+  return submit_tasks(p_workflows, p_tasks, p_specs, p_edges, p_kinds, p_now, null, null);
 end $$;
 
 -- Inserts tasks of stored workflows; returns the lanes where tasks became ready. p_tasks: [the columns of `task` that
 -- differ from their defaults, and: delay_ms; rules: [[shape, max], ...]; ended_as: the state of one that ends at once,
--- because a stored parent has ended or because it is disabled]. p_specs: [columns of `task_spec`].
-create or replace function store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamptz)
+-- because a stored parent has ended or because it is disabled]. p_specs: [columns of `task_spec`]. p_lease: null, or the
+-- lease of p_holder under which tasks start at once instead of becoming ready; the caller writes it.
+create or replace function store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamptz, p_lease bigint,
+  p_holder text)
 returns integer[] language plpgsql as $$
 declare
   v_now timestamptz := p_now;
@@ -53,9 +65,11 @@ begin
       needs_runner, computed, name, local_id, metadata, created_at, updated_at, run_at, ended_at, cause, reason,
       slot_version, wants, rule_slots, rule_max,
       container_id, position, policy, sealed, generates, generator_id, generator_attempt,
+      attempt, lease_id, claimed_by, claimed_at, started_at, deadline_at,
       -- Plain settings, described in vocabulary/task-fields.ts.
       priority, timeout_secs, deadline_basis, expected_count)
-    select t.id, t.workflow_id, t.kind_id, coalesce(t.ended_as, case when t.open_gates > 0 then :waiting else :pending end),
+    select t.id, t.workflow_id, t.kind_id,
+      coalesce(t.ended_as, case when t.open_gates > 0 then :waiting when s.starts then :running else :pending end),
       coalesce(t.open_gates, 0), coalesce(t.linked, false), coalesce(t.has_spec, false), coalesce(t.has_actions, false),
       coalesce(t.starts_by_webhook, false), coalesce(t.needs_runner, false), coalesce(t.computed, false), t.name, t.local_id,
       coalesce(t.metadata, '{}'), v_now, v_now, case when t.delay_ms > 0 then v_now + t.delay_ms * interval '1 millisecond' end,
@@ -63,6 +77,9 @@ begin
       coalesce(sv.version, 0), sv.wants, rs.slots, rs.maxima,
       t.container_id, t.position, coalesce(t.policy, 0), coalesce(t.sealed, false), coalesce(t.generates, false),
       t.generator_id, t.generator_attempt,
+      s.starts::integer, case when s.starts then p_lease end, case when s.starts then p_holder end,
+      case when s.starts then v_now end, case when s.starts then v_now end,
+      case when s.starts then v_now + coalesce(t.timeout_secs, 3600) * interval '1 second' end,
       coalesce(t.priority, 0), coalesce(t.timeout_secs, 3600), coalesce(t.deadline_basis, :timeout_since_activity),
       t.expected_count
     from json_to_recordset(p_tasks) as t(id uuid, workflow_id uuid, kind_id integer, ended_as smallint, open_gates integer,
@@ -70,6 +87,9 @@ begin
       computed boolean, name text, local_id text, metadata jsonb, delay_ms bigint, cause uuid, reason text, rules jsonb,
       container_id uuid, position integer, policy smallint, sealed boolean, generates boolean, generator_id uuid,
       generator_attempt integer, priority smallint, timeout_secs integer, deadline_basis smallint, expected_count bigint)
+    cross join lateral (
+      select p_lease is not null and t.ended_as is null and coalesce(t.open_gates, 0) = 0 and coalesce(t.delay_ms, 0) = 0
+        as starts) s
     left join lateral (
       select kind.slot_version as version, (
         select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.metadata, '{}'))))
@@ -94,6 +114,52 @@ begin
     perform add_dedupe_entries(array(select t.id from json_to_recordset(p_tasks) as t(id uuid)));
   end if;
   return coalesce(v_lanes, '{}');
+end $$;
+
+-- Stores submissions, then claims tasks. The first row has the lanes where tasks became ready and the time,
+-- the others are claimed tasks. New tasks start at once if all of them may be claimed, no rule counts them and nothing in
+-- the lanes precedes them: then they never become ready.
+create or replace function submit_and_claim(p_rows submission, p_now timestamptz, p_terms claim_terms)
+returns table (lanes integer[], now timestamptz, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer,
+  metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text,
+  computed boolean, waited_ms bigint)
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  v_lease bigint;
+begin
+  perform lock_kinds(p_rows.kinds || p_terms.lanes);
+  if p_rows.specs is null and p_rows.kinds <@ p_terms.lanes and json_array_length(p_rows.tasks) <= p_terms.max_tasks
+     and not exists (select 1 from ready r where r.lane = any(p_terms.lanes))
+     and not exists (select 1 from shape s where s.kind_id = any(p_rows.kinds)) then
+    v_lease := nextval('lease_id_seq');
+  end if;
+  now := coalesce(p_now, clock_timestamp());
+  lanes := submit_tasks(p_rows.workflows, p_rows.tasks, p_rows.specs, p_rows.edges, p_rows.kinds, now, v_lease,
+    p_terms.holder);
+  return next;
+  lanes := null;
+  if v_lease is null then
+    return query
+    select null::integer[], null::timestamptz, c.*
+    from claim(p_terms.lanes, p_terms.max_tasks, p_terms.holder, 'run', p_terms.claim_timeout_ms, p_terms.lease_ms, now) c;
+    return;
+  end if;
+  return query
+  with started as (
+    select t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs, t.deadline_basis, t.linked,
+      t.container_id, t.local_id, t.computed, t.priority
+    from json_to_recordset(p_rows.tasks) as n(id uuid) join task t on t.id = n.id and t.lease_id = v_lease
+  ), leased as (
+    insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms) overriding system value
+    select v_lease, p_terms.holder, now,
+      now + least(min(s.timeout_secs) * interval '1 second', p_terms.lease_ms * interval '1 millisecond'),
+      count(*)::integer, array_agg(s.id), p_terms.lease_ms
+    from started s having count(*) > 0
+  )
+  select null::integer[], null::timestamptz, s.id, s.workflow_id, s.kind_id, s.name, s.attempt, s.metadata, s.timeout_secs,
+    s.deadline_basis, s.linked, s.container_id, s.local_id, s.computed, 0::bigint
+  from started s order by -s.priority, s.id;
 end $$;
 
 -- The key under which tasks are the same for a dedupe shape.

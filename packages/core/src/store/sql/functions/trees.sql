@@ -99,7 +99,7 @@ begin
   from json_to_recordset(p_nodes.containers) as c(id uuid, workflow_id uuid, parent_id uuid, position integer,
     mode smallint, policy smallint, local_id text, children integer, disabled integer, generator_id uuid,
     generator_attempt integer);
-  v_lanes := store_tasks(p_nodes.tasks, p_nodes.specs, p_nodes.kinds, v_now);
+  v_lanes := store_tasks(p_nodes.tasks, p_nodes.specs, p_nodes.kinds, v_now, null, null);
   if p_nodes.parents is not null then
     update container k set children = k.children + x.children, open = k.open + x.children - x.disabled,
       disabled = k.disabled + x.disabled

@@ -1,5 +1,5 @@
 -- Sets that functions pass to each other as one value. Their arrays have one entry per task, in one order.
-drop type if exists reports, settling, ending, picked, sequence_steps, new_nodes, new_requests,
+drop type if exists reports, report_parts, settling, settled, claim_terms, submission, ending, picked, sequence_steps, new_nodes, new_requests,
   runner_market, runner_bars;
 
 -- Reports on attempts, of distinct tasks; a null attempt means the current one. `reasons`: null if none has one.
@@ -18,6 +18,19 @@ create type reports as (ids uuid[], attempts integer[], states smallint[], reaso
 create type settling as (ids uuid[], workflows uuid[], leases bigint[], targets smallint[], reasons text[],
   containers uuid[], linked boolean, has_spec boolean, has_actions boolean, holds boolean, final uuid[],
   codes smallint[], states smallint[], transitions json, lanes integer[], unredacted boolean, pack bigint, logged uuid[]);
+
+-- What comes with reports, each null for none: results and notices as in store_results and write_task_notices; a pack of the
+-- logs of the tasks in `logged` of the reports, and the number of lines of each.
+create type report_parts as (results jsonb, notices jsonb, log bytea, lines integer[]);
+
+-- A claim by who runs the tasks: its parameters as in claim. The lanes are null where there is none.
+create type claim_terms as (lanes integer[], max_tasks integer, holder text, claim_timeout_ms integer, lease_ms integer);
+
+-- Rows of submissions, as in submit_tasks.
+create type submission as (workflows jsonb, tasks json, specs json, edges json, kinds integer[]);
+
+-- The answer of a settle; the task that it started, or null; whether a claim along with it may find tasks.
+create type settled as (moved json, started uuid, may_claim boolean);
 
 -- Tasks that have just ended, and what they leave. `states`: null if all succeeded. `containers`: null if none is in a
 -- tree. `slots` and `amounts`: what they held. `linked` and `has_actions`: whether any of them has dependencies or

@@ -10,7 +10,7 @@ import {
   step,
 } from '@heddle/test-support/model';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
-import type { DeliveryResult, Engine } from '../../../../src/engine/port.ts';
+import type { ClaimAlong, ClaimedTask, DeliveryResult, Engine } from '../../../../src/engine/port.ts';
 import type { VirtualClock } from '@heddle/base/clock';
 import { newId } from '@heddle/base/random';
 import type { Database, Statement } from '../../../../src/store/database.ts';
@@ -61,6 +61,11 @@ export class SideBySide {
     } catch (error) {
       throw new Error(`${(error as Error).message}\nafter:\n  ${this.#story.join('\n  ')}`, { cause: error });
     }
+  }
+
+  /** Those of all kinds. */
+  get #lanes(): string[] {
+    return [0, 1, 2].map((kind) => `kind:${this.#prefix}kind-${kind}`);
   }
 
   get #now(): number {
@@ -114,12 +119,23 @@ export class SideBySide {
       tasks.map((task) => task.id),
     );
     const submission = { workflow_id, name: null, tasks, traceparent: null, idempotency: null };
-    const [result] = await this.#subject.engine.submit([submission]);
+    const { engine, database } = this.#subject;
+    const before = await waitingForSlots(database);
+    const limit = spec.along ?? 0;
+    const claims: ClaimedTask[][] = [];
+    const along: ClaimAlong = {
+      request: { lanes: this.#lanes, limit, holder: HOLDER },
+      arrived: (tasks) => void claims.push(tasks!),
+    };
+    const withdraw = limit > 0 ? engine.offerToClaim(this.#lanes, () => along) : () => undefined;
+    const [result] = await engine.submit([submission]);
+    withdraw();
     assert.deepEqual(
       result!.tasks.map(({ id, state, deduplicated_to }) => ({ id, state, deduplicated_to })),
       tasks.map(({ id }) => ({ id, state: this.#model.tasks.get(id)!.state, deduplicated_to: null })),
       'the answer to submit',
     );
+    for (const claimed of claims) await this.#follow(this.#lanes, limit, claimed, before);
     await this.#agree();
   }
 
@@ -154,15 +170,28 @@ export class SideBySide {
       case 'retry':
       case 'retry_after': {
         const event = eventOf(this.#model, command);
-        if (event !== null) await this.#transition(event);
+        if (event !== null) await this.#transition(event, command.type === 'report' ? (command.along ?? 0) : 0);
       }
     }
     await this.#agree();
   }
 
-  async #transition(event: ModelEvent): Promise<void> {
+  /** @param along limit of a claim that goes along with reports; 0: none does */
+  async #transition(event: ModelEvent, along = 0): Promise<void> {
     this.#tell(JSON.stringify(event));
+    const { engine, database } = this.#subject;
     const { outcomes, progress } = this.#apply(event);
+    if (event.type === 'report' && along > 0) {
+      const before = await waitingForSlots(database);
+      const answer = await engine.reportAndClaim(event.reports, { lanes: this.#lanes, limit: along, holder: HOLDER });
+      assert.deepEqual(
+        answer.outcomes.map(({ task_id, result }) => `${task_id} ${result}`),
+        outcomes.map(({ task_id, result }) => `${task_id} ${result}`),
+        'the answers to reports with a claim',
+      );
+      await this.#follow(this.#lanes, along, answer.claimed, before);
+      return;
+    }
     const answers = await this.#ask(event);
     if (event.type === 'progress') {
       assert.deepEqual(answers, progress, 'the answers to progress');
@@ -227,13 +256,23 @@ export class SideBySide {
   async #claim(lanes: string[], limit: number): Promise<number> {
     const before = await waitingForSlots(this.#subject.database);
     const claimed = await this.#subject.engine.claim({ lanes, limit, holder: HOLDER });
+    await this.#follow(lanes, limit, claimed, before);
+    return claimed.length;
+  }
+
+  /** Judges what a claim took, and takes it in the model. */
+  async #follow(
+    lanes: string[],
+    limit: number,
+    claimed: readonly ClaimedTask[],
+    before: WaitingForSlots,
+  ): Promise<void> {
     const ids = claimed.map((task) => task.id);
     this.#tell(`claim ${limit} of ${lanes.join(', ')}:`, ids);
     await this.#judge(lanes, limit, ids, before);
     this.#apply({ type: 'claim', ids, into: 'running' });
     for (const { id, attempt } of claimed)
       assert.equal(attempt, this.#model.tasks.get(id)!.attempt, `attempt of ${id}`);
-    return ids.length;
   }
 
   async #claimForDelivery(limit: number): Promise<number> {
@@ -313,7 +352,6 @@ export class SideBySide {
     const open = (): TaskId[] =>
       [...this.#model.tasks.values()].filter((task) => !isTerminal(task.state)).map((task) => task.definition.id);
     await this.#transition({ type: 'resume', ids: open() });
-    const lanes = [0, 1, 2].map((kind) => `kind:${this.#prefix}kind-${kind}`);
     for (let idle = 0; open().length > 0; idle += 1) {
       assert.ok(
         idle < 6,
@@ -324,7 +362,7 @@ export class SideBySide {
       await this.#subject.clock.advance(4_000_000);
       await this.#sweep();
       const moved =
-        (await this.#claim(lanes, 500)) +
+        (await this.#claim(this.#lanes, 500)) +
         (await this.#claimForDelivery(500)) +
         (await this.#deliver(500, ['delivered']));
       const held = [...this.#model.tasks.values()]

@@ -1,0 +1,144 @@
+-- Settles one success of a plain task with few statements: in an idle system, starting a statement costs more than what
+-- it does.
+-- Locks: the workflow, the task, its child, then as conclude.
+-- Callers: settle_reports; store/claims.ts (settle_and_claim).
+
+-- Ends a task as settle does, if the only report is the success of an attempt without slots, actions and a place in a
+-- tree, and at most one task depends on it. Otherwise it changes nothing, and `moved` is null. If p_terms has lanes, whose
+-- kinds the caller has locked, the child starts at once if nothing in these lanes precedes it and no rule counts it: then
+-- `started` is its id. `may_claim`: whether a claim from these lanes may find tasks. What it does is written here again
+-- instead of calling what settle and claim call, since a call in a statement costs as much as the statement.
+create or replace function settle_one(p_reports reports, p_now timestamptz, p_terms claim_terms)
+returns settled language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_result settled;
+  v_id uuid := p_reports.ids[1];
+  v_now timestamptz;
+  v_workflow uuid := p_reports.workflows[1];
+  v_remaining integer;
+  v_task record;
+  v_children uuid[];
+  v_crosses boolean;
+  v_child record;
+  v_opens boolean := false;
+  v_ended uuid[];
+  v_lanes integer[] := '{}';
+begin
+  v_result.may_claim := true;
+  if cardinality(p_reports.ids) <> 1 or p_reports.states[1] <> :succeeded
+     or p_reports.reasons is not null or p_reports.extras is not null then return v_result; end if;
+  if p_reports.workflows is null then
+    select t.workflow_id into v_workflow from task t where t.id = v_id and t.linked;
+  end if;
+  if v_workflow is not null then
+    select w.remaining into v_remaining from workflow w where w.id = v_workflow for no key update;
+  end if;
+  select t.workflow_id, t.kind_id, t.state, t.started_at, t.lease_id, t.linked into v_task
+  from task t
+  where t.id = v_id and (t.state + 0) in (:claimed, :running) and t.attempt = coalesce(p_reports.attempts[1], t.attempt)
+    and t.slots is null and t.container_id is null and not t.has_actions and not t.secrets_sent
+  for no key update;
+  if not found then return v_result; end if;
+  v_now := coalesce(p_now, clock_timestamp());
+  if v_task.linked then
+    -- The task is locked: no submission can make another one depend on it any more.
+    select array_agg(e.child_id), bool_or(e.crosses) into v_children, v_crosses
+    from (select e.child_id, e.crosses from edge e where e.parent_id = v_id limit 2) e;
+    if v_crosses or cardinality(v_children) > 1 then return v_result; end if;
+  end if;
+  if v_children is not null then
+    select t.open_gates, t.rule_slots, lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
+    into v_child
+    from task t
+    where t.id = v_children[1] and (t.state + 0) = :waiting and (t.run_at is null or t.run_at <= v_now)
+    for no key update;
+    if not found then return v_result; end if;
+    v_opens := v_child.open_gates = 1;
+  end if;
+
+  if p_terms.lanes is not null then
+    v_result.may_claim := exists (select 1 from ready r where r.lane = any(p_terms.lanes));
+    if v_opens and not v_result.may_claim then
+      if v_child.lane = any(p_terms.lanes) and v_child.rule_slots is null
+         and not exists (select 1 from shape s where s.kind_id = v_child.lane) then
+        v_result.started := start_child(v_children[1], p_terms, v_now);
+      end if;
+    end if;
+  end if;
+  update task t set state = :succeeded, ended_at = v_now, updated_at = v_now, reason = null, lease_id = null,
+    log_pack = case when t.attempt = 1 then coalesce(p_reports.pack, t.log_pack) else t.log_pack end
+  where t.id = v_id;
+  if v_opens and v_result.started is null then
+    update task t set open_gates = 0, state = :pending, run_at = v_now, updated_at = v_now where t.id = v_children[1];
+    v_lanes := make_ready(v_children, v_now);
+    v_result.may_claim := true;
+  elsif v_children is not null and not v_opens then
+    update task t set open_gates = t.open_gates - 1 where t.id = v_children[1];
+  end if;
+  delete from lease where id = v_task.lease_id and cardinality(task_ids) = 1;
+  if not found then perform close_leases(array[v_task.lease_id]); end if;
+  if v_remaining > 1 and v_workflow = v_task.workflow_id then
+    update workflow set remaining = remaining - 1, succeeded = succeeded + 1 where id = v_workflow;
+  else
+    v_ended := count_succeeded(array[v_task.workflow_id], v_now);
+  end if;
+  v_result.moved := answer_of_one(v_task.kind_id, v_task.state, (date_part('epoch', v_now - v_task.started_at) * 1000)::bigint,
+    v_children is not null, v_opens, v_lanes, v_task.workflow_id, v_ended);
+  return v_result;
+end $$;
+
+-- What settle answers for one success.
+create or replace function answer_of_one(p_kind integer, p_from smallint, p_ran_ms bigint, p_propagates boolean,
+  p_opens boolean, p_lanes integer[], p_workflow uuid, p_ended uuid[])
+returns json language sql stable as $$
+  select format('{"transitions":[{"kind":%s,"from":%s,"to":%s,"durations_ms":%s}],"propagations":%s,"unblocked":%s,'
+      '"lanes":%s,"workflows":["%s"],"ended":%s}',
+    p_kind, p_from, :succeeded, coalesce('[' || p_ran_ms::text || ']', 'null'),
+    case when p_propagates then '[{"state":' || (:succeeded)::text || ',"count":1}]' else 'null' end, p_opens::integer,
+    array_to_json(p_lanes), p_workflow, coalesce(array_to_json(p_ended)::text, 'null'))::json
+$$;
+
+-- Starts a waiting task whose last gate closes, as its claim would: the caller has locked it. Returns it.
+create or replace function start_child(p_id uuid, p_terms claim_terms, p_now timestamptz)
+returns uuid language plpgsql as $$
+declare
+  v_lease bigint := nextval('lease_id_seq');
+  v_timeout_secs integer;
+begin
+  update task t set open_gates = 0, run_at = p_now, state = :running, attempt = t.attempt + 1,
+    claimed_by = p_terms.holder, claimed_at = p_now, exit_code = null, updated_at = p_now, started_at = p_now,
+    deadline_at = p_now + t.timeout_secs * interval '1 second', lease_id = v_lease
+  where t.id = p_id returning t.timeout_secs into v_timeout_secs;
+  insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms) overriding system value
+  values (v_lease, p_terms.holder, p_now,
+    p_now + least(v_timeout_secs * interval '1 second', p_terms.lease_ms * interval '1 millisecond'), 1, array[p_id],
+    p_terms.lease_ms);
+  return p_id;
+end $$;
+
+-- Settles reports, then claims tasks. The first row has the answer of the settle, the others are claimed
+-- tasks. Claimed kinds are locked before the tasks.
+create or replace function settle_and_claim(p_reports reports, p_jitter double precision, p_now timestamptz,
+  p_parts report_parts, p_terms claim_terms)
+returns table (moved json, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
+  timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint)
+language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_settled settled;
+begin
+  perform lock_kinds(p_terms.lanes);
+  v_settled := settle_reports(p_reports, p_jitter, p_now, p_parts, p_terms);
+  moved := v_settled.moved;
+  return next;
+  if v_settled.started is not null then
+    return query
+    select null::json, t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs, t.deadline_basis,
+      t.linked, t.container_id, t.local_id, t.computed, 0::bigint
+    from task t where t.id = v_settled.started;
+  elsif v_settled.may_claim then
+    return query
+    select null::json, c.*
+    from claim(p_terms.lanes, p_terms.max_tasks, p_terms.holder, 'run', p_terms.claim_timeout_ms, p_terms.lease_ms, p_now) c;
+  end if;
+end $$;
