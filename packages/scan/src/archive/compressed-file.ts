@@ -96,6 +96,8 @@ class CompressedFile implements ArchiveReader {
 /** Returns the last part of a path without its compression suffix; `data` if nothing remains. */
 function nameWithoutEnding(path: string): string {
   const base = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('!')) + 1);
-  const name = base.replace(/\.(?:tgz|tbz2?|txz|tzst)$/i, '.tar').replace(/\.(?:gz|bz2|xz|zst|zstd|lz4|Z)$/i, '');
+  const name = base
+    .replace(/\.(?:tgz|tbz2?|txz|tzst|tlz)$/i, '.tar')
+    .replace(/\.(?:gz|bz2|xz|zst|zstd|lz4|lzma|Z)$/i, '');
   return name === '' ? 'data' : name;
 }

@@ -1,5 +1,4 @@
 import { isCpioHead } from './cpio/reader.ts';
-import { stubSearchOf } from './embedded.ts';
 import { isLzmaAlone } from './lzma-alone.ts';
 import type { ArchiveFormat } from './port.ts';
 import { hasTarMagic, isTarHead } from './tar/header.ts';
@@ -58,21 +57,14 @@ export function detectArchive(path: string, head: Uint8Array): ArchiveFormat | n
   // A tar file without entries is all zeros.
   if (head.length === DETECT_BYTES && /\.tar$/i.test(path) && head.every((byte) => byte === 0)) return 'tar';
   if (ZIP_NAME.test(path) && head.length >= 22) return 'zip';
+  if (isLzmaAlone(head) || (/\.(?:lzma|tlz)$/i.test(path) && isAnyLzma(head))) return 'lzma';
   return null;
 }
 
-/**
- * Returns the name of a recognized but unsupported archive format; null for everything else.
- *
- * @param head as much of the object's beginning as is available: executables are searched for an embedded archive in
- * all of it; `stubSearchOf` continues in the chunks that follow
- */
-export function detectUnsupported(head: Uint8Array, path = ''): string | null {
-  if (isLzmaAlone(head) || (/\.(?:lzma|tlz)$/i.test(path) && isAnyLzma(head))) return 'LZMA';
+/** Returns the name of a recognized but unsupported archive format; null for everything else. */
+export function detectUnsupported(head: Uint8Array): string | null {
   if (isSkippableFrame(head)) return 'LZ4 or Zstandard after a skippable frame';
   if (isLha(head)) return 'LHA';
-  const search = stubSearchOf(head);
-  if (search !== null) return search(head);
   return UNSUPPORTED.find(([, magic]) => startsWith(head, magic))?.[0] ?? null;
 }
 

@@ -4,14 +4,24 @@
  */
 import { crc32 } from 'node:zlib';
 
+import type { ArchiveFormat } from './port.ts';
+
 /**
  * Bytes of a program that are searched for an archive. Stubs of archivers have up to 2 MiB, those of installers up to
  * 12.
  */
 export const STUB_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Searches a chunk of a program or script for an archive and returns the format's name, or null. */
-export type StubSearch = (chunk: Uint8Array) => string | null;
+/** An archive behind a program or script. */
+export interface EmbeddedArchive {
+  name: string;
+  /** Null if the format cannot be opened. */
+  format: ArchiveFormat | null;
+  offset: number;
+}
+
+/** Searches a chunk of a program or script for an archive; its offset is one in the chunk. */
+export type StubSearch = (chunk: Uint8Array) => EmbeddedArchive | null;
 
 /**
  * Returns the search for an embedded archive; null if the object is neither a program (Windows, Linux, macOS) nor a
@@ -32,6 +42,7 @@ const PROGRAMS: readonly (readonly number[])[] = [
 
 interface Signature {
   name: string;
+  format: ArchiveFormat | null;
   text: string;
   /** Bytes of the header before the signature. */
   before: number;
@@ -39,35 +50,39 @@ interface Signature {
 }
 
 const SIGNATURES: readonly Signature[] = [
-  { name: '7z', text: '7z\xbc\xaf\x27\x1c', before: 0, isHeader: isSevenZip },
-  { name: 'RAR', text: 'Rar!\x1a\x07', before: 0, isHeader: isRar },
-  { name: 'zip', text: 'PK\x03\x04', before: 0, isHeader: isZipEntry },
-  { name: 'cabinet', text: 'MSCF\0\0\0\0', before: 0, isHeader: isCabinet },
-  { name: 'LHA', text: '-lh', before: 2, isHeader: isLhaHeader },
+  { name: '7z', format: '7z', text: '7z\xbc\xaf\x27\x1c', before: 0, isHeader: isSevenZip },
+  { name: 'RAR', format: 'rar', text: 'Rar!\x1a\x07', before: 0, isHeader: isRar },
+  { name: 'zip', format: 'zip', text: 'PK\x03\x04', before: 0, isHeader: isZipEntry },
+  { name: 'cabinet', format: null, text: 'MSCF\0\0\0\0', before: 0, isHeader: isCabinet },
+  { name: 'LHA', format: null, text: '-lh', before: 2, isHeader: isLhaHeader },
 ];
 
 /** After the last line of a script. Compressed data has no verifiable header, so these count only there. */
-const SCRIPT_SIGNATURES: readonly (readonly [string, string])[] = [
+const SCRIPT_SIGNATURES: readonly (readonly [ArchiveFormat, string])[] = [
   ['gzip', '\n\x1f\x8b\x08'],
   ['xz', '\n\xfd7zXZ\0'],
   ['zstd', '\n\x28\xb5\x2f\xfd'],
   ['bzip2', '\nBZh91AY&SY'],
 ];
 
-function embeddedArchive(chunk: Uint8Array, inScript: boolean): string | null {
+function embeddedArchive(chunk: Uint8Array, inScript: boolean): EmbeddedArchive | null {
   const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-  const found = SIGNATURES.find((signature) => holds(bytes, signature))?.name;
-  if (found === 'zip') return 'zip, self-extracting (named .zip or .sfx it is opened)';
-  const name =
-    found ?? (inScript ? SCRIPT_SIGNATURES.find(([, text]) => bytes.includes(text, 2, 'latin1'))?.[0] : null);
-  return name === undefined || name === null ? null : `${name}, self-extracting`;
+  for (const signature of SIGNATURES) {
+    const offset = placeOf(bytes, signature);
+    if (offset !== null) return { name: signature.name, format: signature.format, offset };
+  }
+  for (const [format, text] of inScript ? SCRIPT_SIGNATURES : []) {
+    const at = bytes.indexOf(text, 2, 'latin1');
+    if (at >= 0) return { name: format, format, offset: at + 1 };
+  }
+  return null;
 }
 
-function holds(bytes: Buffer, { text, before, isHeader }: Signature): boolean {
+function placeOf(bytes: Buffer, { text, before, isHeader }: Signature): number | null {
   for (let at = bytes.indexOf(text, before, 'latin1'); at >= 0; at = bytes.indexOf(text, at + 1, 'latin1')) {
-    if (isHeader(bytes, at - before)) return true;
+    if (isHeader(bytes, at - before)) return at - before;
   }
-  return false;
+  return null;
 }
 
 /** Verifies the checksum of the header that locates the archive's directory. */

@@ -76,6 +76,7 @@ async function readerOf(
     case 'xz':
     case 'zstd':
     case 'lz4':
+    case 'lzma':
       return await openCompressed(format, source, budget, close);
   }
 }

@@ -5,7 +5,7 @@ export type ArchiveFormat = CompressedFormat | 'zip' | 'tar' | 'deb' | 'rpm' | '
 /** Formats of one compressed file. */
 export type CompressedFormat = (typeof COMPRESSED_FORMATS)[number];
 
-export const COMPRESSED_FORMATS = ['gzip', 'bzip2', 'xz', 'zstd', 'lz4'] as const;
+export const COMPRESSED_FORMATS = ['gzip', 'bzip2', 'xz', 'zstd', 'lz4', 'lzma'] as const;
 
 /** One entry of an archive. */
 export interface ArchiveEntry {

@@ -18,7 +18,7 @@ import type { SegmentQueue } from './segment-queue.ts';
 export interface ArchiveFormats {
   detect(path: string, head: Uint8Array): ArchiveFormat | null;
   /** Returns the name of a recognized but unsupported format; null for anything else. */
-  detectUnsupported(head: Uint8Array, path: string): string | null;
+  detectUnsupported(head: Uint8Array): string | null;
   /** Returns the search for an archive embedded in a program with this beginning; null for anything else. */
   stubSearchOf(head: Uint8Array): StubSearch | null;
   open(format: ArchiveFormat, reader: ObjectReader, context: ArchiveContext): ArchiveReader | Promise<ArchiveReader>;

@@ -7,6 +7,7 @@ import { ObjectFault, type ObjectReader } from '../source/port.ts';
 import type { ArchiveListing } from './archive-listing.ts';
 import type { ScanContext } from './context.ts';
 import { readingOf, type ObjectReading } from './object-reading.ts';
+import { unsupported } from './problem.ts';
 import { SegmentJoiner } from './segment-joiner.ts';
 
 type Result = StepResult<ArchiveListing> | Promise<StepResult<ArchiveListing>>;
@@ -204,9 +205,13 @@ export class ChunkFetcher {
     const { formats } = this.#context;
     reading.format = formats.detect(reading.path, head);
     if (reading.format !== null) return;
-    const name = formats.detectUnsupported(head, reading.path);
-    if (name === null) reading.stubSearch = formats.stubSearchOf(head);
-    else this.#reportUnsupported(reading, name);
+    const name = formats.detectUnsupported(head);
+    if (name !== null) {
+      this.#context.report(reading.root, unsupported(reading.path, name));
+      return;
+    }
+    reading.stubSearch = formats.stubSearchOf(head);
+    if (reading.stubSearch !== null) this.#searchStub(reading, head, head.length);
   }
 
   /**
@@ -214,14 +219,13 @@ export class ChunkFetcher {
    * end.
    */
   #searchStub(reading: ObjectReading, bytes: Uint8Array, end: number): void {
-    const name = reading.stubSearch!(bytes);
-    if (name !== null) this.#reportUnsupported(reading, name);
-    if (name !== null || end >= STUB_BYTES_MAX) reading.stubSearch = null;
-  }
-
-  #reportUnsupported(reading: ObjectReading, name: string): void {
-    const message = `archives of the format ${name} are not opened; the raw bytes were scanned`;
-    this.#context.report(reading.root, { code: 'unsupported_archive', path: reading.path, message, extent: 'partial' });
+    const found = reading.stubSearch!(bytes);
+    if (found !== null) {
+      const isOpened = found.format !== null && reading.reader!.access === 'range';
+      if (isOpened) reading.embedded = { ...found, offset: end - bytes.length + found.offset };
+      else this.#context.report(reading.root, unsupported(reading.path, `${found.name}, self-extracting`));
+    }
+    if (found !== null || end >= STUB_BYTES_MAX) reading.stubSearch = null;
   }
 
   #keepTail(reading: ObjectReading, bytes: Uint8Array, length: number, end: number): void {

@@ -2,12 +2,14 @@ import { bytesText, RootBudget, type BudgetFault } from '../archive/context.ts';
 import type { ArchiveEntry } from '../archive/port.ts';
 import { EnumCursor } from '../graph/cursor.ts';
 import type { StepResult } from '../graph/executor.ts';
+import type { ObjectRef } from '../graph/object.ts';
 import type { EnumerateStep, ScanChunkStep } from '../graph/step.ts';
 import type { Problem } from '../result.ts';
 import { ArchiveListing } from './archive-listing.ts';
+import { ReaderSection } from '../source/reader-section.ts';
 import type { ScanContext } from './context.ts';
 import { ObjectReading, readingOf } from './object-reading.ts';
-import { budgetOf, problemOf } from './problem.ts';
+import { budgetOf, problemOf, unsupported } from './problem.ts';
 import { ReplayReader, withoutClose } from './replay-reader.ts';
 
 type Step = EnumerateStep<ArchiveListing>;
@@ -35,15 +37,26 @@ export class ArchiveLister {
     const replay =
       reader.access === 'carry' ? new ReplayReader(reader, step.buffer.bytes.slice(0, step.length), step.last) : null;
     step.buffer[Symbol.dispose]();
-    const listing = new ArchiveListing(archive, withoutClose(replay ?? reader), replay, this.#closeDropped);
-    if (this.#context.limits.archives.policy === 'skip') root.holds += 1;
-    this.#context.executor.spawn({
-      kind: 'enumerate',
-      source: listing,
-      cursor: EnumCursor.start(),
-      object: step.object,
-    });
+    this.#list(new ArchiveListing(archive, withoutClose(replay ?? reader), replay, this.#closeDropped), step.object);
     return null;
+  }
+
+  /** Lists the entries of the archive that follows a program, whose bytes are scanned. */
+  beginEmbedded(object: ObjectRef): null {
+    const archive = readingOf(object);
+    const { format, offset } = archive.embedded!;
+    archive.root.budget ??= new RootBudget(this.#context.limits.archives);
+    archive.format = format;
+    // The directory of a zip file counts from the beginning of the program, or is found with what precedes it.
+    const reader = archive.reader!;
+    const input = format === 'zip' ? reader : new ReaderSection(reader, offset, reader.size - offset);
+    this.#list(new ArchiveListing(archive, withoutClose(input), null, this.#closeDropped), object);
+    return null;
+  }
+
+  #list(listing: ArchiveListing, object: ObjectRef): void {
+    if (this.#context.limits.archives.policy === 'skip') listing.archive.root.holds += 1;
+    this.#context.executor.spawn({ kind: 'enumerate', source: listing, cursor: EnumCursor.start(), object });
   }
 
   enumerate(step: Step): Result | Promise<Result> {
@@ -151,10 +164,16 @@ export class ArchiveLister {
     const { archive } = listing;
     const budget = budgetOf(error);
     const problem = problemOf(error, archive.path, listing.entries > 0 ? 'partial' : 'skipped');
+    // Its raw bytes are scanned.
+    if (archive.embedded !== null && problem.extent === 'skipped') problem.extent = 'partial';
     if (budget !== null) this.budgetEnded(listing, budget);
     // Discarded results are reported once, at the end of the archive.
     if (listing.dropped !== null) return this.#end(step);
     const unreadable = problem.code === 'malformed_archive' || problem.code === 'unsupported_archive';
+    if (unreadable && listing.entries === 0 && archive.embedded !== null) {
+      this.#context.report(archive.root, unsupported(archive.path, `${archive.embedded.name}, self-extracting`));
+      return this.#end(step);
+    }
     if (!unreadable || listing.entries > 0 || archive.detector === null) {
       this.#context.report(archive.root, problem);
       return this.#end(step);
@@ -193,6 +212,7 @@ export class ArchiveLister {
       this.#context.report(root, { code: listing.dropped.code, path, message, extent: 'skipped' });
     }
     this.#unhold(listing);
+    listing.archive.embedded = null;
     return this.#context.finish(step.object!);
   }
 

@@ -1,5 +1,5 @@
 import type { RootBudget } from '../archive/context.ts';
-import type { StubSearch } from '../archive/embedded.ts';
+import type { EmbeddedArchive, StubSearch } from '../archive/embedded.ts';
 import type { ArchiveEntry, ArchiveFormat } from '../archive/port.ts';
 import type { ObjectDetector } from '../detect/port.ts';
 import { emptyMetrics } from '../graph/metrics.ts';
@@ -123,6 +123,8 @@ export class ObjectReading implements ObjectWork {
   isPlain = false;
   /** Searches the chunks for an embedded archive, if it begins like a self-extracting program. */
   stubSearch: StubSearch | null = null;
+  /** The one that was found: it is opened once the raw bytes are scanned. */
+  embedded: EmbeddedArchive | null = null;
   bytesScanned = 0;
 
   constructor(

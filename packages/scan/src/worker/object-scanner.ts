@@ -75,6 +75,7 @@ export class ObjectScanner {
 
   #finish(object: ObjectRef): null | Promise<null> {
     const reading = readingOf(object);
+    if (reading.embedded !== null && reading.fault === null) return this.#archives.beginEmbedded(object);
     const { reader } = reading;
     reading.reader = null;
     let closing: ReturnType<NonNullable<typeof reader>['close']>;

@@ -13,6 +13,12 @@ export function problemOf(error: unknown, path: string, extent: Problem['extent'
   return { code: 'unreadable', path, message: `it cannot be read: ${text}`, extent };
 }
 
+/** Returns the problem of an archive whose raw bytes are scanned instead of its entries. */
+export function unsupported(path: string, name: string): Problem {
+  const message = `archives of the format ${name} are not opened; the raw bytes were scanned`;
+  return { code: 'unsupported_archive', path, message, extent: 'partial' };
+}
+
 /** Returns the budget fault that caused the error, if any. */
 export function budgetOf(error: unknown): BudgetFault | null {
   return error instanceof BudgetFault ? error : null;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 
-import { DETECT_BYTES, detectUnsupported } from '../../src/archive/open-archive.ts';
+import { DETECT_BYTES, detectArchive, detectUnsupported } from '../../src/archive/open-archive.ts';
 import { briefly, contents, readArchive, type MemoryOptions } from '../support/archive/reading.ts';
 
 const LIST = Array.from({ length: 300 }, (_, i) => `line ${i} of a list that packs well\n`).join('');
@@ -63,6 +63,7 @@ const ARCHIVES: Readonly<Record<string, { holds: Record<string, string>; reports
   'long.zst': { holds: {}, reports: ['unsupported_archive skipped long.zst'] },
   'list.zst': { holds: { list: LIST } },
   'list.lz4': { holds: { list: LIST } },
+  'list.lzma': { holds: { list: LIST } },
   'legacy.lz4': { holds: { legacy: LIST } },
   'frames.lz4': { holds: { frames: HELLO + LIST } },
   'tree.tar.lz4': { holds: TREE },
@@ -162,9 +163,9 @@ test('recognized but unsupported formats are named', () => {
   assert.equal(detectUnsupported(head('tree.zip')), null);
   // As written by `xz --format=lzma` and Python: with unknown and with known size.
   const lzma = ['5d00008000ffffffffffffffff002a1a', '5d00000001290000000000000000', '5d00008000ffffffffffffffff7f2a1a'];
-  const names = lzma.map((start) => detectUnsupported(Buffer.from(start.padEnd(64, '5'), 'hex')));
-  assert.deepEqual(names, ['LZMA', 'LZMA', null]);
-  assert.equal(detectUnsupported(Buffer.from(']\0\0 text, with zeros in it')), null);
+  const formats = lzma.map((start) => detectArchive('a', Buffer.from(start.padEnd(64, '5'), 'hex')));
+  assert.deepEqual(formats, ['lzma', 'lzma', null]);
+  assert.equal(detectArchive('a', Buffer.from(']\0\0 text, with zeros in it')), null);
   assert.equal(detectUnsupported(Buffer.from('hsqs\x07\0\0\0')), 'SquashFS');
 });
 
@@ -181,20 +182,15 @@ test('checksums are verified: intact content with a wrong checksum', async () =>
   }
 });
 
-test('unopened archives are always reported: variants of formats, and embedded archives', () => {
-  const entry = Buffer.from('504b0304140000000800000000000000000000000000000000000500000061', 'hex');
-  const program = Buffer.concat([Buffer.from('MZ'), Buffer.alloc(4000, 0x90)]);
+test('unopened archives are always reported', () => {
   const lha = Buffer.concat([Buffer.from([0x20, 0x10]), Buffer.from('-lh5-'), Buffer.alloc(30)]);
   const cases: readonly (readonly [string, Buffer, RegExp | null])[] = [
     ['a', Buffer.from('532a4d1804000000aaaaaaaa', 'hex'), /skippable frame/],
-    ['a.lzma', Buffer.from('6c000001000000000000000000000505', 'hex'), /^LZMA$/],
     ['a.pkg', Buffer.from('xar!\0\x1c\0\x01'), /^XAR$/],
     ['a.lzh', lha, /^LHA$/],
-    ['setup.exe', Buffer.concat([program, entry, Buffer.from('bcde.txt')]), /^zip, self-extracting/],
-    ['setup.exe', Buffer.concat([program, fixture('tree.7z')]), /^7z, self-extracting/],
   ];
   for (const [name, bytes, expected] of cases) {
-    const found = detectUnsupported(bytes, name);
+    const found = detectUnsupported(bytes);
     if (expected === null) assert.equal(found, null, name);
     else assert.match(found ?? 'nothing', expected, name);
   }

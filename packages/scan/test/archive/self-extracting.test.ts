@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { crc32, gzipSync } from 'node:zlib';
 
-import { detectUnsupported } from '../../src/archive/detect.ts';
-import { STUB_BYTES_MAX } from '../../src/archive/embedded.ts';
+import { detectArchive } from '../../src/archive/detect.ts';
+import { STUB_BYTES_MAX, stubSearchOf } from '../../src/archive/embedded.ts';
+import { buildTar } from '../support/archive/corpus/tar.ts';
 import { optionsFor, scan, temporaryFolder, write } from '../support/scan-fixture.ts';
 
 const MIB = 1024 * 1024;
@@ -49,6 +50,12 @@ function cabinet(): Buffer {
   return header;
 }
 
+/** Returns the name and the place of the archive behind a program. */
+function found(bytes: Buffer): string | null {
+  const embedded = stubSearchOf(bytes)?.(bytes) ?? null;
+  return embedded === null ? null : `${embedded.name} at ${embedded.offset}`;
+}
+
 test('embedded archives are recognized by their header, not by their signature alone', () => {
   const script = Buffer.from('#!/bin/sh\ntail -n +3 "$0" | tar xz\nexit\n');
   const named: readonly (readonly [string, Buffer])[] = [
@@ -60,34 +67,113 @@ test('embedded archives are recognized by their header, not by their signature a
   ];
   for (const [name, archive] of named) {
     for (const stub of [program(5000), Buffer.concat([hex('7f454c46'), Buffer.alloc(5000)]), script]) {
-      assert.equal(detectUnsupported(Buffer.concat([stub, archive])), `${name}, self-extracting`);
+      assert.equal(found(Buffer.concat([stub, archive])), `${name} at ${stub.length}`);
     }
     const broken = Buffer.from(archive.subarray(0, 12));
-    assert.equal(detectUnsupported(Buffer.concat([program(5000), broken, Buffer.alloc(100, 0x41)])), null, name);
+    assert.equal(found(Buffer.concat([program(5000), broken, Buffer.alloc(100, 0x41)])), null, name);
   }
-  assert.equal(detectUnsupported(Buffer.concat([script, gzipSync('x')])), 'gzip, self-extracting');
+  assert.equal(found(Buffer.concat([script, gzipSync('x')])), `gzip at ${script.length}`);
   // Programs that read archives contain the signatures.
   const constants = Buffer.from('PK\x03\x04PK\x01\x02 7z\xbc\xaf\x27\x1c\0Rar!\x1a\x07\0-lh5-\0MSCF\0\0\0\0', 'latin1');
-  assert.equal(detectUnsupported(Buffer.concat([program(100), constants, Buffer.alloc(64, 0x41)])), null);
+  assert.equal(found(Buffer.concat([program(100), constants, Buffer.alloc(64, 0x41)])), null);
 });
 
-test('a stub may be large and end anywhere in a chunk; nothing is searched beyond the limit', async (t) => {
+/** A rule for text that is compressed in the archives of the fixtures. */
+const RULES = [
+  {
+    name: 'packed.toml',
+    toml: `[[rules]]\nid = "packed"\nregex = '''line 299 of a list'''\nkeywords = ["line 299"]\n`,
+  },
+];
+
+const fixture = (name: string): Buffer => readFileSync(join(import.meta.dirname, 'fixtures', name));
+const SCRIPT = Buffer.from('#!/bin/sh\ntail -n +4 "$0" | tar xz\nexit\n');
+
+test('what follows a program or a script is scanned as an archive, wherever the program ends', async (t) => {
   const folder = temporaryFolder(t);
-  const chunk = optionsFor(folder).chunkBytes;
-  const stubs = { large: 3 * MIB, 'at-end': chunk - 7, 'before-end': 2 * chunk - 31, beyond: STUB_BYTES_MAX + chunk };
-  for (const [name, bytes] of Object.entries(stubs))
-    write(join(folder, name), Buffer.concat([program(bytes), SEVEN_ZIP]));
+  const options = optionsFor(folder, { rules: RULES });
+  const chunk = options.chunkBytes;
+  const files: Record<string, Buffer> = {
+    'a.exe': Buffer.concat([program(5000), fixture('deflated.zip')]),
+    'adjusted.run': fixture('stub-adjusted.jar'),
+    'at-end': Buffer.concat([program(chunk - 7), SEVEN_ZIP]),
+    'before-end': Buffer.concat([program(2 * chunk - 31), SEVEN_ZIP]),
+    'install.sh': Buffer.concat([SCRIPT, fixture('tree.tar.gz')]),
+    large: Buffer.concat([program(3 * MIB), SEVEN_ZIP]),
+  };
+  for (const [name, bytes] of Object.entries(files)) write(join(folder, name), bytes);
+  write(join(folder, 'beyond'), Buffer.concat([program(STUB_BYTES_MAX + chunk), SEVEN_ZIP]));
   write(join(folder, 'plain'), program(2 * chunk));
-  const { problems, summary } = await scan(optionsFor(folder));
+  const { findings, problems, summary } = await scan(options);
+  assert.deepEqual(
+    findings.map(({ path, line }) => [path.slice(folder.length + 1), line]),
+    Object.keys(files).map((name) => [`${name}!tree/sub/list.txt`, 300]),
+  );
+  assert.deepEqual(
+    problems.filter(({ extent }) => extent !== 'notice'),
+    [],
+  );
+  assert.equal(summary.outcome, 'complete');
+});
+
+test('what cannot be opened behind a program is reported, and its bytes are scanned', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = Buffer.from(' MADEUP-123456 ');
+  const damaged = Buffer.from(SEVEN_ZIP);
+  damaged.fill(0x55, 40);
+  write(join(folder, 'cabinet.exe'), Buffer.concat([program(5000), cabinet(), key]));
+  write(join(folder, 'damaged.exe'), Buffer.concat([program(5000), key, damaged]));
+  write(
+    join(folder, 'outer.tar'),
+    buildTar([{ name: 'inner.exe', content: Buffer.concat([program(5000), SEVEN_ZIP]) }]),
+  );
+  const { findings, problems, summary } = await scan(optionsFor(folder));
+  assert.deepEqual(
+    findings.map(({ path }) => path.slice(folder.length + 1)),
+    ['cabinet.exe', 'damaged.exe'],
+  );
   assert.deepEqual(
     problems.map(({ path, code, extent }) => [path.slice(folder.length + 1), code, extent]),
-    ['at-end', 'before-end', 'large'].map((name) => [name, 'unsupported_archive', 'partial']),
+    ['cabinet.exe', 'damaged.exe', 'outer.tar!inner.exe'].map((name) => [name, 'unsupported_archive', 'partial']),
   );
-  assert.match(problems[0]!.message, /^archives of the format 7z, self-extracting are not opened/);
+  assert.match(problems[0]!.message, /^archives of the format cabinet, self-extracting are not opened/);
   assert.equal(summary.outcome, 'incomplete');
   const strict = optionsFor(folder);
   const failed = await scan({ ...strict, archives: { ...strict.archives, policy: 'fail-run' } });
   assert.equal(failed.summary.outcome, 'aborted');
+});
+
+test('an archive behind a program has the limits of any other; what the program itself holds is kept', async (t) => {
+  const folder = temporaryFolder(t);
+  write(join(folder, 'a.exe'), Buffer.concat([program(5000), Buffer.from(' line 299 of a list '), SEVEN_ZIP]));
+  const options = optionsFor(folder, { rules: RULES });
+  const { findings, problems } = await scan({
+    ...options,
+    archives: { ...options.archives, policy: 'skip', entriesMax: 2 },
+  });
+  assert.deepEqual(
+    findings.map(({ path }) => path.slice(folder.length + 1)),
+    ['a.exe'],
+  );
+  assert.deepEqual(
+    problems.map(({ code }) => code),
+    ['entry_count_budget'],
+  );
+});
+
+test('LZMA files are unpacked', async (t) => {
+  const folder = temporaryFolder(t);
+  write(join(folder, 'list.lzma'), fixture('list.lzma'));
+  write(join(folder, 'cut.lzma'), fixture('list.lzma').subarray(0, 100));
+  const { findings, problems } = await scan(optionsFor(folder, { rules: RULES }));
+  assert.deepEqual(
+    findings.map(({ path }) => path.slice(folder.length + 1)),
+    ['list.lzma!list'],
+  );
+  assert.deepEqual(
+    problems.map(({ code, path, extent }) => [code, path.slice(folder.length + 1), extent]),
+    [['malformed_archive', 'cut.lzma', 'partial']],
+  );
 });
 
 /** Created by Python's `lzma`: literal context bits, literal position bits, position bits, dictionary. */
@@ -105,16 +191,16 @@ const LZMA = {
 test('an LZMA file is recognized by its content, whatever its parameters and name', () => {
   for (const [parameters, text] of Object.entries(LZMA)) {
     const bytes = hex(text);
-    assert.equal(detectUnsupported(bytes, 'data.bin'), 'LZMA', parameters);
+    assert.equal(detectArchive('data.bin', bytes), 'lzma', parameters);
     if (parameters.endsWith('zeros')) continue;
     const stated = Buffer.from(bytes);
     stated.writeBigUInt64LE(parameters.endsWith('long') ? 18_400n : 46n, 5);
-    assert.equal(detectUnsupported(stated, 'data.bin'), 'LZMA', `${parameters}, with its size`);
+    assert.equal(detectArchive('data.bin', stated), 'lzma', `${parameters}, with its size`);
     const damaged = Buffer.concat([bytes.subarray(0, 14), Buffer.alloc(200, 0xa5)]);
-    assert.equal(detectUnsupported(damaged, 'data.bin'), null, `${parameters}, damaged`);
+    assert.equal(detectArchive('data.bin', damaged), null, `${parameters}, damaged`);
   }
   const table = Buffer.alloc(400);
   for (let at = 0; at < 400; at += 20) table.set([1, 0, 0, 16, 0, 16], at);
   for (const bytes of [table, Buffer.alloc(400), Buffer.from('\x3f\0\0\x01\0 text')])
-    assert.equal(detectUnsupported(bytes, 'data.bin'), null);
+    assert.equal(detectArchive('data.bin', bytes), null);
 });

@@ -10,6 +10,7 @@ import { SCAN_DEFAULTS } from '../../options.ts';
 import { FileOpener } from '../file-opener.ts';
 import { locatorOf } from '../byte-path.ts';
 import { ObjectFault, type ObjectReader } from '../port.ts';
+import { ReaderSection } from '../reader-section.ts';
 import { readWhole } from './read-whole.ts';
 
 export interface PlannedImage {
@@ -103,7 +104,7 @@ export class TarStore implements ImageStore {
     const file = (await this.#list()).file(locator);
     if (file === null || file.kind === 'link')
       throw new ObjectFault({ code: 'vanished', path, message: 'the archive lacks it', extent: 'skipped' });
-    return new FileSection(await this.#openFile(path), file.offset, file.size);
+    return new ReaderSection(await this.#openFile(path), file.offset, file.size);
   }
 
   #list(): Promise<TarImageFiles> {
@@ -138,29 +139,6 @@ export class TarStore implements ImageStore {
 }
 
 const FILES_MAX = 65_536;
-
-/** Reads a part of a file as an object. */
-class FileSection implements ObjectReader {
-  readonly access = 'range';
-  readonly size: number;
-  readonly #file: ObjectReader;
-  readonly #from: number;
-
-  constructor(file: ObjectReader, from: number, size: number) {
-    this.#file = file;
-    this.#from = from;
-    this.size = size;
-  }
-
-  read(target: Uint8Array, start: number, length: number, offset: number): number | Promise<number> {
-    const count = Math.min(length, this.size - offset);
-    return count <= 0 ? 0 : this.#file.read(target, start, count, this.#from + offset);
-  }
-
-  close(): ReturnType<ObjectReader['close']> {
-    return this.#file.close();
-  }
-}
 
 /** Returns the version of a local image; throws if it is another than that of an interrupted scan. */
 function unchanged(path: string, document: Uint8Array, before: string | null): string {
