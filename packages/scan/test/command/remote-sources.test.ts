@@ -59,7 +59,8 @@ test('addresses of servers are those of their pages or their APIs, with TLS or o
 });
 
 test('rate limits are waited for by the clock of the server', () => {
-  const limitMs = (status: number, headers: Record<string, string>) => rateLimitWaitMs({ status, headers }, 5_000_000);
+  const limitMs = (status: number, headers: Record<string, string>, text = '') =>
+    rateLimitWaitMs({ status, headers, text }, 5_000_000);
   assert.equal(limitMs(200, { 'retry-after': '5' }), null);
   assert.equal(limitMs(403, { 'x-ratelimit-remaining': '12' }), null, 'forbidden');
   assert.equal(limitMs(429, { 'retry-after': '7' }), 7000);
@@ -68,6 +69,8 @@ test('rate limits are waited for by the clock of the server', () => {
   assert.equal(limitMs(429, { 'ratelimit-reset': '4010', date }), 11_000);
   assert.equal(limitMs(429, { 'retry-after': new Date(5_009_000).toUTCString() }), 9000);
   assert.equal(limitMs(429, {}), 60_000);
+  const secondary = '{"message":"You have exceeded a secondary rate limit. Please wait."}';
+  assert.equal(limitMs(403, { 'x-ratelimit-remaining': '12', 'x-ratelimit-reset': '9999' }, secondary), 60_000);
 });
 
 test('the command refuses sources and options that do not fit', async (t) => {
