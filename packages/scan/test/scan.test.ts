@@ -154,3 +154,27 @@ test('an impossible scan is rejected with the reason', async (t) => {
   await refused({ chunkBytes: 0 }, /chunkBytes/);
   await refused({ rules: [{ name: 'x.toml', toml: '[[rules]]\nid = 3' }] }, /x\.toml/);
 });
+
+test('the bytes of an object count as progress before it is complete', async (t) => {
+  const folder = temporaryFolder(t);
+  const lines = 5000;
+  write(join(folder, 'large'), Array.from({ length: lines }, (_, n) => `MADEUP-${100_000 + n}\n`).join(''));
+  // So many findings are not taken over at once: the object waits for the observer.
+  const seen = Promise.withResolvers<number>();
+  let last = 0;
+  const summary = await startScan(
+    optionsFor(folder, { threads: 1, chunkBytes: 16 * 1024 }),
+    {
+      onFinding: () => seen.promise.then(() => undefined),
+      onProblem: () => undefined,
+      onProgress: ({ objects_completed, bytes_scanned }) => {
+        if (objects_completed === 0 && bytes_scanned > 0) seen.resolve(bytes_scanned);
+        last = bytes_scanned;
+      },
+    },
+    { clock: systemClock },
+  );
+  assert.ok((await seen.promise) < summary.metrics.bytes_scanned);
+  assert.equal(last, summary.metrics.bytes_scanned);
+  assert.equal(summary.metrics.bytes_scanned, lines * 'MADEUP-100000\n'.length);
+});

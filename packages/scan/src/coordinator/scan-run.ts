@@ -367,7 +367,9 @@ export class ScanRun {
     const first = this.#workers.all.map(({ outstanding }) => outstanding.values().next().value);
     const { isDone: discovery_done, status } = this.#discovery;
     const at = { in_flight: this.#budget.inUse, discovery_done, ...(status === null ? {} : { waiting_for: status }) };
-    return progressOf(this.#metrics(), this.#reporter, first, at);
+    const metrics = this.#metrics();
+    metrics.bytes_scanned += this.#workers.openBytes;
+    return progressOf(metrics, this.#reporter, first, at);
   }
 
   #summary(duration_ms: number): ScanSummary {

@@ -128,6 +128,12 @@ export class Workers {
     }
   }
 
+  /** Bytes scanned of objects that are not completed. */
+  get openBytes(): number {
+    const kib = (slot: number): number => Atomics.load(this.#control, controlWord(slot, CONTROL.OPEN_KIB));
+    return this.#bySlot.reduce((sum, { slot }) => sum + kib(slot) * 1024, 0);
+  }
+
   /** Terminates all workers, whatever they are doing. */
   kill(): void {
     for (const worker of this.#bySlot) worker.kill();
@@ -164,6 +170,7 @@ export class Workers {
     if (!worker.hasClosed) {
       const current = this.#currentOf(worker);
       Atomics.store(this.#control, controlWord(worker.slot, CONTROL.CURRENT), 0);
+      Atomics.store(this.#control, controlWord(worker.slot, CONTROL.OPEN_KIB), 0);
       const isHung = this.#hungSlot === worker.slot;
       if (isHung) this.#hungSlot = -1;
       const why = error instanceof Error ? error.message : 'it exited without an error';

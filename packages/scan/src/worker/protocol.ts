@@ -42,21 +42,23 @@ export async function receiveInit(port: MessagePort): Promise<WorkerInit> {
   return init;
 }
 
-/** Words of the shared control memory: two common ones, then two per worker. */
+/** Words of the shared control memory: two common ones, then three per worker. */
 export const CONTROL = {
   /** Not 0: the run was aborted; drop everything. */
   ABORT: 0,
   /** Not 0: too many results wait for an earlier object; begin only objects with lower numbers. */
   BEGIN_BELOW: 1,
   FIRST: 2,
-  PER_WORKER: 2,
+  PER_WORKER: 3,
   /** Incremented by every step. */
   PROGRESS: 0,
   /** Number of the object that a step is working on, plus one; 0 between steps. */
   CURRENT: 1,
+  /** KiB scanned of the objects that it has not completed. */
+  OPEN_KIB: 2,
 } as const;
 
-export function controlWord(slot: number, word: 0 | 1): number {
+export function controlWord(slot: number, word: 0 | 1 | 2): number {
   return CONTROL.FIRST + slot * CONTROL.PER_WORKER + word;
 }
 

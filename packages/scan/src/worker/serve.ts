@@ -72,6 +72,7 @@ class WorkerService {
   readonly #control: Int32Array;
   readonly #progressWord: number;
   readonly #currentWord: number;
+  readonly #openKibWord: number;
   readonly #frontier: ObjectFrontier;
   readonly #scanner: ObjectScanner;
   readonly #outbox: ResultOutbox;
@@ -100,6 +101,7 @@ class WorkerService {
     this.#control = new Int32Array(init.control);
     this.#progressWord = controlWord(init.slot, CONTROL.PROGRESS);
     this.#currentWord = controlWord(init.slot, CONTROL.CURRENT);
+    this.#openKibWord = controlWord(init.slot, CONTROL.OPEN_KIB);
     this.#frontier = new ObjectFrontier(CountBudget.attach(init.budget, init.slot + 1), init.depthMax);
     this.#outbox = new ResultOutbox(post);
     this.#openers = new Openers(init.sources, parts.openOpener);
@@ -193,11 +195,18 @@ class WorkerService {
     const isOutOfTime = this.#runSteps();
     this.#isPumping = false;
     Atomics.store(this.#control, this.#currentWord, 0);
+    Atomics.store(this.#control, this.#openKibWord, this.#openKib());
     if (this.#isSlow()) this.#handBack();
     this.#outbox.flush();
     if (isOutOfTime) this.#schedule();
     else if (this.#scanner.executor.isStalled) this.#waitForPermit();
     if (this.#isClosing && !isOutOfTime && this.#isDone()) void this.#close();
+  }
+
+  #openKib(): number {
+    let bytes = 0;
+    for (const { metrics } of this.#begun.values()) bytes += metrics.bytes_scanned;
+    return Math.floor(bytes / 1024);
   }
 
   /** Returns true if work was left when the time slice ended. */
