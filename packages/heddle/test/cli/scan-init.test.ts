@@ -70,7 +70,7 @@ class Repository extends ScanDirectory {
 
 test('the hook refuses a commit with a new secret, and lets known ones and clean ones pass', async (t) => {
   const repository = new Repository(t, { 'src/old.env': `A=${key('a')}\nB=${key('b')}\n` });
-  const done = await repository.init('--github');
+  const done = await repository.init('--github-workflow');
   assert.match(done, /^2 findings in 3 files$/m);
   assert.match(done, /^✔ wrote \.heddle-baseline\.json: accepts the 2 findings of today$/m);
   assert.match(done, /^next: git add \.heddle-baseline\.json \.github\/workflows\/heddle-scan\.yml, and commit$/m);
@@ -91,7 +91,7 @@ test('the hook refuses a commit with a new secret, and lets known ones and clean
 
 test('the jobs are valid YAML, and their commands fail for new secrets only', async (t) => {
   const repository = new Repository(t, { 'old.env': `A=${key('a')}\n`, "it's/skipped.txt": key('d') });
-  await repository.init('--github', '--gitlab', '--exclude', "it's");
+  await repository.init('--github-workflow', '--gitlab-job', '--exclude', "it's");
   const workflow = parse(repository.read('.github/workflows/heddle-scan.yml')) as {
     jobs: Record<string, { steps: { run?: string }[] }>;
   };

@@ -14,8 +14,8 @@ import type { InitResult } from './init.ts';
 import type { SetupFile } from './setup-files.ts';
 
 const OPTIONS = {
-  github: toggle('--github', 'Write a GitHub workflow, whatever the repository has'),
-  gitlab: toggle('--gitlab', 'Write a GitLab job, whatever the repository has'),
+  githubWorkflow: toggle('--github-workflow', 'Write a GitHub workflow, whatever the repository has'),
+  gitlabJob: toggle('--gitlab-job', 'Write a GitLab job, whatever the repository has'),
   ci: toggle('--no-ci', 'Write no job for CI'),
   hook: toggle('--no-hook', 'Write no pre-commit hook'),
   dryRun: toggle('--dry-run', 'Print what would be written'),

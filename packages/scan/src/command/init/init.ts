@@ -31,8 +31,8 @@ const GITLAB_CI = '.gitlab-ci.yml';
 const PRE_COMMIT_CONFIG = '.pre-commit-config.yaml';
 
 export interface InitChoice {
-  github: boolean;
-  gitlab: boolean;
+  githubWorkflow: boolean;
+  gitlabJob: boolean;
   ci: boolean;
   hook: boolean;
   dryRun: boolean;
@@ -140,11 +140,11 @@ function addHook(writer: SetupWriter, { root, hooks, hasPreCommitConfig }: Repos
 }
 
 function addJobs(writer: SetupWriter, setup: RepositorySetup, choice: InitChoice, args: string): void {
-  const isNamed = choice.github || choice.gitlab;
+  const isNamed = choice.githubWorkflow || choice.gitlabJob;
   const purpose = 'fails if a new secret is pushed';
-  if (isNamed ? choice.github : setup.isOnGithub)
+  if (isNamed ? choice.githubWorkflow : setup.isOnGithub)
     writer.write({ path: GITHUB_WORKFLOW, purpose, content: githubWorkflow(args) });
-  if (!(isNamed ? choice.gitlab : setup.isOnGitlab)) return;
+  if (!(isNamed ? choice.gitlabJob : setup.isOnGitlab)) return;
   writer.write({ path: GITLAB_JOB_PATH, purpose, content: gitlabJob(args) });
   const including = { path: GITLAB_CI, purpose: `includes ${GITLAB_JOB_PATH}`, content: gitlabInclude() };
   if (existsSync(join(setup.root, GITLAB_CI))) {
@@ -159,7 +159,7 @@ function nextSteps(
 ): string[] {
   const isInGit = (path: string): boolean => !path.startsWith('..') && !path.startsWith('.git/');
   const commit = files.filter(({ state, path }) => state === 'written' && isInGit(path)).map(({ path }) => path);
-  const hasJob = choice.github || choice.gitlab || setup.isOnGithub || setup.isOnGitlab;
+  const hasJob = choice.githubWorkflow || choice.gitlabJob || setup.isOnGithub || setup.isOnGitlab;
   const isHookLocal = files.some(({ path }) => path.startsWith('.git/'));
   return [
     ...(commit.length > 0 && !choice.dryRun ? [`git add ${commit.join(' ')}, and commit`] : []),
@@ -169,7 +169,7 @@ function nextSteps(
         ]
       : []),
     ...(isHookLocal ? ['the hook is not part of the repository: run `heddle scan init` in each clone'] : []),
-    ...(choice.ci && !hasJob ? ['for a job in CI, run it with --github or --gitlab'] : []),
+    ...(choice.ci && !hasJob ? ['for a job in CI, run it with --github-workflow or --gitlab-job'] : []),
   ];
 }
 
