@@ -69,6 +69,11 @@ async function scan(paths: readonly string[], options: object): Promise<void> {
   keepHeapSmall();
   // Loads its code at the same time as this one.
   const firstThread = startThread(0);
-  const { runScan } = await import('./run-scan.ts');
-  process.exitCode = await runScan(request, terminal, firstThread);
+  try {
+    const { runScan } = await import('./run-scan.ts');
+    process.exitCode = await runScan(request, terminal, firstThread);
+  } finally {
+    // It has ended by now, unless the scan was refused before it was needed.
+    void firstThread.worker.terminate();
+  }
 }
