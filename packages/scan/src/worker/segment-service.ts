@@ -64,9 +64,12 @@ export class SegmentService {
     return queue;
   }
 
-  /** Scans segments of an object of this thread, which waits for one. */
+  /**
+   * Scans segments of an object of this thread, which waits for one. The object may be complete before its last segment
+   * is: only then can the thread close.
+   */
   scanAhead(object: DividedObject): void {
-    void this.#ahead.help(object, () => true, false);
+    void this.#ahead.help(object, () => true, false).then(() => this.#options.onReady());
   }
 
   /** Scans segments of an object of another thread. */
