@@ -159,7 +159,7 @@ test('the bytes of an object count as progress before it is complete', async (t)
   const folder = temporaryFolder(t);
   const lines = 5000;
   write(join(folder, 'large'), Array.from({ length: lines }, (_, n) => `MADEUP-${100_000 + n}\n`).join(''));
-  // So many findings are not taken over at once: the object waits for the observer.
+  // More findings than are taken over at once: the object waits for the observer.
   const seen = Promise.withResolvers<number>();
   let last = 0;
   const summary = await startScan(

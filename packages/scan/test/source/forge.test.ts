@@ -134,7 +134,7 @@ describe('tokens', () => {
     };
     t.after(() => (github.intercept = () => false));
     const result = await scanOf(specOf('github', github));
-    assert.ok(configurations > 0, 'a clone was looked at while it was made');
+    assert.ok(configurations > 0, 'a clone was inspected while it was made');
     assert.ok(texts.every((text) => !text.includes(TOKEN) && !text.includes(basic)));
     assert.deepEqual(elsewhere.seen, []);
     const problems = result.problems.map(({ path, message }) => `${path}: ${message}`);

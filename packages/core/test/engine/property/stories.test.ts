@@ -298,7 +298,7 @@ story(
   claim(),
 );
 story(
-  'a retry from here reopens what succeeded after it, and counts anew',
+  'a retry from here reopens what succeeded after it, and counts again',
   workflow({ expected_count: 2 }, { parents: after(1) }, { parents: afterAnyEnd(1) }, { parents: after(1, 3) }),
   claim(),
   progress(0),

@@ -16,7 +16,7 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const REDIRECTS_MAX = 5;
 const TRIES_MAX = 4;
 const RETRY = { base_ms: 1000, factor: 3, max_ms: 20_000, jitter: 0.5 };
-/** Limits of providers start anew after an hour. */
+/** Providers count from zero again after an hour. */
 const RATE_LIMIT_WAIT_MAX_MS = 65 * 60_000;
 const RATE_LIMIT_WAITS_MAX = 10;
 

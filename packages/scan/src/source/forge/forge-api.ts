@@ -12,7 +12,7 @@ export interface ForgeRepository {
   feeds: readonly string[];
 }
 
-/** A text of an issue, a pull request or a comment. */
+/** What an issue, a pull request or a comment says. */
 export interface ForgeText {
   /** The address of its page. */
   url: string;

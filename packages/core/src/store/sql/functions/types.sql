@@ -23,7 +23,7 @@ create type settling as (ids uuid[], workflows uuid[], leases bigint[], targets 
 -- logs of the tasks in `logged` of the reports, and the number of lines of each.
 create type report_parts as (results jsonb, notices jsonb, log bytea, lines integer[]);
 
--- A claim by who runs the tasks: its parameters as in claim. The lanes are null where there is none.
+-- A claim by who runs the tasks: its parameters as in claim. The lanes are null if no claim rides along.
 create type claim_terms as (lanes integer[], max_tasks integer, holder text, claim_timeout_ms integer, lease_ms integer);
 
 -- Rows of submissions, as in submit_tasks.
