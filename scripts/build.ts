@@ -10,7 +10,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 
 import { compileFrom } from '@heddle/scan/internal/detect/compile-rules';
-import { planBytes } from '@heddle/scan/internal/detect/rules/builtin-plan';
+import { bytesOfRules } from '@heddle/scan/internal/detect/packed-rules';
 import { loadRules } from '@heddle/scan/detect/rules/load-rules';
 import { publishedManifest, type SourceManifest } from './published-manifest.ts';
 
@@ -66,7 +66,7 @@ function writeManifest(from: string, name: string): void {
 
 /** The built-in rules, compiled: half a second less for every scan. */
 function compileBuiltinRules(): void {
-  const plan = planBytes(compileFrom(loadRules({ rules: [] })));
+  const plan = bytesOfRules(compileFrom(loadRules({ rules: [] })));
   writeFileSync(published('scan', 'dist', 'detect', 'rules', 'builtin.plan'), plan);
 }
 

@@ -3,7 +3,7 @@ import { messageOf } from '@heddle/base/thrown';
 import { ScanRun } from './coordinator/scan-run.ts';
 import type { ScanEnvironment, ScanObserver } from './coordinator/observer.ts';
 import { type Checkpoint, StateJournal } from './coordinator/state-journal.ts';
-import type { CompiledRules } from './detect/compile-rules.ts';
+import type { CompiledRules } from './detect/packed-rules.ts';
 import { rulesOfScan } from './detect/rules-of-scan.ts';
 import { emptyMetrics } from './graph/metrics.ts';
 import { BUFFER_LEN_MAX } from './graph/limits.ts';

@@ -1,7 +1,7 @@
 import { HeddleError, type ErrorCode } from '@heddle/base/errors';
 import { silentLogger, type Logger } from '@heddle/base/logger';
 import { errorOf, messageOf } from '@heddle/base/thrown';
-import type { CompiledRules } from '../detect/compile-rules.ts';
+import type { CompiledRules } from '../detect/packed-rules.ts';
 import { CountBudget } from '../graph/count-budget.ts';
 import { ObjectFrontier } from '../graph/frontier.ts';
 import { liveCounts } from '../graph/live.ts';

@@ -62,7 +62,7 @@ export class ChunkedObject implements ObjectDetector {
     const { lines, ...state } = this.#scan.state;
     const { lines: segmentLines, ...assumed } = segment.before;
     if (!isDeepStrictEqual(state, assumed)) return null;
-    if (!this.#gate.charge(segment.spent.map(([rule, ms]) => [plan.rules[rule]!, ms]))) return null;
+    if (!this.#gate.charge(segment.spent.map(([rule, ms]) => [plan.ruleAt(rule), ms]))) return null;
     const after = replay(segment, { before: lines, assumed: segmentLines, plan, sink: this.#matches });
     this.#scan = new ObjectScan(encodedContext(this.#context, this.#utf16), this.#matches, after);
     return this.#matches.take();

@@ -1,27 +1,11 @@
-import { type KeywordAutomaton, buildKeywordAutomaton } from './keywords/trie.ts';
+import { buildKeywordAutomaton } from './keywords/trie.ts';
+import { type CompiledRules, packRules } from './packed-rules.ts';
 import { builtinPlan } from './rules/builtin-plan.ts';
 import { compileAllowlist, compilePathRule, compileRule } from './rules/compile-rule.ts';
 import { keptPlan } from './rules/kept-plan.ts';
 import { loadRules, type RuleChoice } from './rules/load-rules.ts';
 import type { RuleSet } from './rules/rule.ts';
-import type { AllowlistPlan, PathRulePlan, RulePlan } from './rules/rule-plan.ts';
-
-/**
- * A compiled rule set: the expensive results as plain data. One thread computes it, and every scanning thread loads
- * it.
- */
-export interface CompiledRules {
-  rules: readonly RulePlan[];
-  path_rules: readonly PathRulePlan[];
-  /** Of all rules. */
-  allowlists: readonly AllowlistPlan[];
-  /** Warnings, such as unknown fields: sentences. */
-  warnings: readonly string[];
-  /** Finds the keywords. */
-  automaton: KeywordAutomaton;
-  /** By keyword: its bytes, and the rules to try at a hit, by index in `rules`. */
-  keywords: readonly { length: number; rules: readonly number[] }[];
-}
+import type { RulePlan } from './rules/rule-plan.ts';
 
 /** Compiles rule sets. Throws HeddleError with rule, field and reason if one cannot be used. */
 export function compileRules(options: RuleChoice): CompiledRules {
@@ -34,14 +18,14 @@ export function compileRules(options: RuleChoice): CompiledRules {
 export function compileFrom(set: RuleSet): CompiledRules {
   const rules = set.rules.filter(({ regex }) => regex !== undefined).map(compileRule);
   const byKeyword = rulesByKeyword(rules);
-  return {
+  return packRules({
     rules,
     path_rules: set.rules.filter(({ regex }) => regex === undefined).map(compilePathRule),
     allowlists: set.allowlists.map((list) => compileAllowlist(list, 'allow lists of the rule set')),
     warnings: set.warnings,
     automaton: buildKeywordAutomaton([...byKeyword.keys()]),
     keywords: [...byKeyword].map(([word, indexes]) => ({ length: word.length, rules: indexes })),
-  };
+  });
 }
 
 function rulesByKeyword(rules: readonly RulePlan[]): Map<string, number[]> {

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '@heddle/base/clock';
 import type { ScanOptions } from '../options.ts';
-import type { CompiledRules } from './compile-rules.ts';
+import type { CompiledRules } from './packed-rules.ts';
 import { appliesTo, RuleGate } from './gate.ts';
 import { decodeUtf8 } from './matches.ts';
 import type { ObjectContext } from './object-scan.ts';
@@ -101,7 +101,7 @@ class RuleSetDetector implements Detector {
     const trace = this.#tracer?.begin(path, this.#plan, applies) ?? null;
     if (isAllowed || (this.#tracer !== null && trace === null)) return null;
     const byPath = this.#detectPath(bytes, commit);
-    if (byPath.length === 0 && !this.#plan.rules.some((rule) => appliesTo(rule, object))) return null;
+    if (byPath.length === 0 && !this.#plan.hasRuleFor((rule) => appliesTo(rule, object))) return null;
     const { confidence, contextLines } = this.#options;
     const { context, gate } = this.#contextOf(object, trace);
     return new ChunkedObject(context, gate, this.#staging, { byPath, confidence, contextLines });

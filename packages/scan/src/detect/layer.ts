@@ -59,8 +59,8 @@ export class Layer {
     this.#accept = accept;
     this.#frontier = from.frontier;
     this.#block = from.block;
-    for (const [rule, to] of from.matched_to) this.#matchedTo.set(plan.rules[rule]!, to);
-    for (const [rule, to] of from.searched_to) this.#searchedTo.set(plan.rules[rule]!, to);
+    for (const [rule, to] of from.matched_to) this.#matchedTo.set(plan.ruleAt(rule), to);
+    for (const [rule, to] of from.searched_to) this.#searchedTo.set(plan.ruleAt(rule), to);
   }
 
   get state(): LayerState {

@@ -1,12 +1,11 @@
-import type { CompiledRules } from './compile-rules.ts';
 import { KeywordScanner } from './keywords/scanner.ts';
 import { outputsOf } from './keywords/trie.ts';
+import { type CompiledRules, rulePlanAt } from './packed-rules.ts';
 import type { Chunk } from './port.ts';
 import { CompiledAllowlist } from './rules/compiled-allowlist.ts';
 import { type LookAhead, lookAhead, UNDECIDED } from './regex/look-ahead.ts';
 import { lowerCaseAscii } from './rules/lower-case.ts';
 import { type CompiledRule, type PathRule, readyPathRule, readyRule } from './rules/compiled-rule.ts';
-import { BLOCK_STARTS } from './rules/rule-plan.ts';
 
 /** Bytes of the line on either side of a match that allow lists and inline ignores inspect. */
 export const LINE_CONTEXT = 1024;
@@ -44,38 +43,56 @@ const DECIDED_MIN = 3;
 
 /** A rule set in one thread: what to search for where, and how many surrounding bytes decide a match. */
 export class DetectionPlan {
-  readonly rules: readonly CompiledRule[];
   readonly everywhere: readonly CompiledRule[];
   readonly pathRules: readonly PathRule[];
   readonly allowlists: readonly CompiledAllowlist[];
-  /** True if some rule can only be decided at the end of the object. */
-  readonly hasRequired: boolean;
   readonly scanner: KeywordScanner;
   /** Bytes before and after a position that decide about it. */
   readonly before: number;
   readonly after: number;
   readonly #compiled: CompiledRules;
-  readonly #numbers: ReadonlyMap<CompiledRule, number>;
+  /** As far as used: most rules of a set never are. */
+  readonly #rules: CompiledRule[] = [];
+  readonly #numbers = new Map<CompiledRule, number>();
   /** By automaton state, as far as reached, and by keyword. */
   readonly #atState: (ProbeGroup | null)[];
   readonly #ofKeyword: (readonly Probe[])[] = [];
 
   constructor(compiled: CompiledRules, atLeastAfter: number, bufferBytes: (overlap: number) => number) {
+    const { outline, automaton } = compiled;
     this.#compiled = compiled;
-    this.#atState = new Array<null>(compiled.automaton.states).fill(null);
-    this.rules = compiled.rules.map(readyRule);
-    this.#numbers = new Map(this.rules.map((rule, number) => [rule, number]));
+    this.#atState = new Array<null>(automaton.states).fill(null);
     this.pathRules = compiled.path_rules.map(readyPathRule);
     this.allowlists = compiled.allowlists.map((list) => new CompiledAllowlist(list));
-    this.everywhere = this.rules.filter(({ placement }) => placement.type === 'everywhere');
-    this.hasRequired = this.rules.some(({ rule }) => rule.required.length > 0);
-    const before = Math.max(this.everywhere.length > 0 ? BLOCK_STARTS : 0, ...this.rules.map((rule) => rule.before));
-    this.before = before + compiled.automaton.longest + Math.max(LINE_CONTEXT, STRUCTURE_BEFORE) + 1;
-    this.after = Math.max(atLeastAfter, ...this.rules.map((rule) => rule.after)) + LINE_CONTEXT;
-    this.scanner = new KeywordScanner(compiled.automaton, bufferBytes(this.before + this.after));
+    this.everywhere = outline.everywhere.map((number) => this.ruleAt(number));
+    this.before = outline.before + automaton.longest + Math.max(LINE_CONTEXT, STRUCTURE_BEFORE) + 1;
+    this.after = Math.max(atLeastAfter, outline.after) + LINE_CONTEXT;
+    this.scanner = new KeywordScanner(automaton, bufferBytes(this.before + this.after));
   }
 
-  /** Returns the index of a rule in `rules`, which is the same in every thread. */
+  /** True if some rule can only be decided at the end of the object. */
+  get hasRequired(): boolean {
+    return this.#compiled.outline.has_required;
+  }
+
+  /** Returns whether some rule looks at an object; `applies` decides it for each rule if none looks at all of them. */
+  hasRuleFor(applies: (rule: CompiledRule) => boolean): boolean {
+    const { has_unguarded, count } = this.#compiled.outline;
+    if (has_unguarded) return true;
+    for (let number = 0; number < count; number++) if (applies(this.ruleAt(number))) return true;
+    return false;
+  }
+
+  /** Returns a rule by its number, which is the same in every thread. */
+  ruleAt(number: number): CompiledRule {
+    const known = this.#rules[number];
+    if (known !== undefined) return known;
+    const rule = readyRule(rulePlanAt(this.#compiled, number));
+    this.#rules[number] = rule;
+    this.#numbers.set(rule, number);
+    return rule;
+  }
+
   numberOf(rule: CompiledRule): number {
     return this.#numbers.get(rule)!;
   }
@@ -114,9 +131,10 @@ export class DetectionPlan {
 
   /** Filters belong to a keyword, even where it ends a longer one. */
   #probesOf(word: number): readonly Probe[] {
-    const { length, rules } = this.#compiled.keywords[word]!;
-    return (this.#ofKeyword[word] ??= rules.map((index) => {
-      const rule = this.rules[index]!;
+    const { lengths, first, rules } = this.#compiled.keywords;
+    const length = lengths[word]!;
+    return (this.#ofKeyword[word] ??= Array.from(rules.subarray(first[word], first[word + 1]), (number) => {
+      const rule = this.ruleAt(number);
       return { rule, length, filtered: rule.placement.type === 'anchored', filter: null };
     }));
   }

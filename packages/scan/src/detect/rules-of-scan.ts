@@ -1,4 +1,4 @@
-import type { CompiledRules } from './compile-rules.ts';
+import type { CompiledRules } from './packed-rules.ts';
 import { builtinPlan } from './rules/builtin-plan.ts';
 import { readKeptPlan } from './rules/kept-plan.ts';
 import type { RuleChoice } from './rules/load-rules.ts';

@@ -105,7 +105,7 @@ export function replay({ events, after }: ScannedSegment, { before, assumed, pla
   for (const event of events) {
     if (event.type === 'settle') sink.settle(event.offset);
     else if (event.type === 'secret') sink.secret(event.text, event.is_encoded);
-    else sink.detection(plan.rules[event.rule]!, placed(event.detection), event.text, event.around);
+    else sink.detection(plan.ruleAt(event.rule), placed(event.detection), event.text, event.around);
   }
   const { lines } = after;
   const line_start = lines.newlines === 0 ? before.line_start : lines.line_start;

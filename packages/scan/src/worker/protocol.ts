@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
 
-import type { CompiledRules } from '../detect/compile-rules.ts';
+import type { CompiledRules } from '../detect/packed-rules.ts';
 import type { DetectorOptions } from '../detect/detector.ts';
 import type { ExplainTarget, LineExplanation } from '../detect/explain/line-explanation.ts';
 import type { LiveCounts } from '../graph/live.ts';

@@ -4,7 +4,7 @@ import { HeddleError } from '@heddle/base/errors';
 import type { Clock } from '@heddle/base/clock';
 import { messageOf } from '@heddle/base/thrown';
 import { onNextTurn } from '@heddle/base/turn';
-import type { CompiledRules } from '../detect/compile-rules.ts';
+import type { CompiledRules } from '../detect/packed-rules.ts';
 import type { DetectorLimits, DetectorOptions } from '../detect/detector.ts';
 import type { Detector } from '../detect/port.ts';
 import { BufferPool } from '../graph/buffer-pool.ts';

@@ -1,6 +1,6 @@
 import { beginningsOf } from './beginnings.ts';
 
-/** An automaton as plain data, before it is loaded into a scanner's memory. Threads share the large parts. */
+/** An automaton as plain data, before it is loaded into a scanner's memory. */
 export interface KeywordAutomaton {
   /** The class of each byte; class 0 contains all bytes that no keyword has. */
   classOf: Uint8Array;
@@ -28,9 +28,9 @@ export function buildKeywordAutomaton(keywords: readonly string[]): KeywordAutom
     classOf,
     classes,
     states: trie.ends.length,
-    next: shared(trie.next),
-    first: shared(firsts(outputs)),
-    outputs: shared(outputs.flat()),
+    next: Uint32Array.from(trie.next),
+    first: Uint32Array.from(firsts(outputs)),
+    outputs: Uint32Array.from(outputs.flat()),
     longest: Math.max(0, ...keywords.map(({ length }) => length)),
     beginnings: beginningsOf(keywords),
   };
@@ -44,13 +44,6 @@ export function outputsOf({ first, outputs }: KeywordAutomaton, state: number): 
 function firsts(outputs: readonly (readonly number[])[]): number[] {
   let total = 0;
   return [0, ...outputs.map(({ length }) => (total += length))];
-}
-
-/** Copies numbers into memory that threads share. */
-export function shared(numbers: ArrayLike<number>): Uint32Array {
-  const array = new Uint32Array(new SharedArrayBuffer(numbers.length * 4));
-  array.set(numbers);
-  return array;
 }
 
 /** The most frequent bytes of source code, so that their transitions from a state share a line of the caches. */

@@ -1,30 +1,32 @@
-import { readFileSync } from 'node:fs';
-import { deserialize, serialize } from 'node:v8';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-import type { CompiledRules } from '../compile-rules.ts';
-import { shared } from '../keywords/trie.ts';
+import { type CompiledRules, unpackRules } from '../packed-rules.ts';
 
 /** Exists in the published package only; the build creates it last, from that package's own rules. */
 const PLAN = new URL('./builtin.plan', import.meta.url);
 
 /** Returns the built-in rules as compiled at build time; null if they must be compiled now. */
 export function builtinPlan(file = PLAN): CompiledRules | null {
-  let bytes: Buffer;
+  let opened: number;
   try {
-    bytes = readFileSync(file);
+    opened = openSync(file, 'r');
   } catch {
     return null;
   }
-  return readPlan(bytes);
+  return readPlan(opened);
 }
 
-export function planBytes(rules: CompiledRules): Buffer {
-  return serialize(rules);
-}
-
-export function readPlan(bytes: Buffer): CompiledRules {
-  const rules = deserialize(bytes) as CompiledRules;
-  const { next, first, outputs } = rules.automaton;
-  const tables = { next: shared(next), first: shared(first), outputs: shared(outputs) };
-  return { ...rules, automaton: { ...rules.automaton, ...tables } };
+/** Reads a file of compiled rules into memory that threads share, and closes it. */
+export function readPlan(file: number): CompiledRules {
+  try {
+    const bytes = new Uint8Array(new SharedArrayBuffer(fstatSync(file).size));
+    for (let at = 0; at < bytes.length;) {
+      const read = readSync(file, bytes, at, bytes.length - at, at);
+      if (read === 0) throw new Error('compiled rules: the file became shorter while it was read');
+      at += read;
+    }
+    return unpackRules(bytes);
+  } finally {
+    closeSync(file);
+  }
 }

@@ -1,6 +1,6 @@
 import { CompiledRegex } from '../regex/compiled-regex.ts';
 import { lowerCaseBytes } from './lower-case.ts';
-import type { AllowlistPlan } from './rule-plan.ts';
+import { type AllowlistPlan, looksAtObjects } from './rule-plan.ts';
 import type { Allowlist } from './rule.ts';
 
 /** The input of an allow list. Strings are bytes as latin1. */
@@ -14,21 +14,20 @@ export interface AllowlistSubject {
 
 /** One compiled allow list. */
 export class CompiledAllowlist {
+  /** Whether it can exempt a whole object. */
+  readonly looksAtObjects: boolean;
   readonly #list: Allowlist;
   readonly #commits: ReadonlySet<string>;
   readonly #paths: readonly CompiledRegex[];
   readonly #regexes: readonly CompiledRegex[];
 
-  constructor({ list, paths, regexes }: AllowlistPlan) {
+  constructor(plan: AllowlistPlan) {
+    const { list, paths, regexes } = plan;
+    this.looksAtObjects = looksAtObjects(plan);
     this.#list = list;
     this.#commits = new Set(list.commits);
-    this.#paths = paths.map((plan) => new CompiledRegex(plan));
-    this.#regexes = regexes.map((plan) => new CompiledRegex(plan));
-  }
-
-  /** Whether it can exempt a whole object. */
-  get looksAtObjects(): boolean {
-    return this.#commits.size > 0 || this.#paths.length > 0;
+    this.#paths = paths.map((each) => new CompiledRegex(each));
+    this.#regexes = regexes.map((each) => new CompiledRegex(each));
   }
 
   /** Returns true if the whole object is exempt. */

@@ -3,7 +3,7 @@ import { type Anchor, findAnchor } from '../regex/anchor.ts';
 import { CompiledRegex, HalvedRegex } from '../regex/compiled-regex.ts';
 import { parseRegex } from '../regex/parse.ts';
 import { CompiledAllowlist } from './compiled-allowlist.ts';
-import { BEFORE_MAX, type PathRulePlan, type Placement, type RulePlan } from './rule-plan.ts';
+import { BEFORE_MAX, isGuarded, type PathRulePlan, type Placement, type RulePlan } from './rule-plan.ts';
 import type { Rule } from './rule.ts';
 
 /** A rule ready to search; expensive parts are created on first use, since most rules are never used. */
@@ -44,7 +44,6 @@ export function readyRule(plan: RulePlan): CompiledRule {
   const { rule, regex, each, placement, before, after, path, allowlists, companions } = plan;
   const isCut = placement.type === 'anchored' && placement.cut;
   const anchor = once(() => anchorOf(plan));
-  const compiledLists = allowlists.map((list) => new CompiledAllowlist(list));
   return {
     rule,
     regex: new CompiledRegex(regex),
@@ -55,8 +54,8 @@ export function readyRule(plan: RulePlan): CompiledRule {
     before,
     after,
     path: path === null ? null : new CompiledRegex(path),
-    allowlists: compiledLists,
-    guarded: path !== null || compiledLists.some(({ looksAtObjects }) => looksAtObjects),
+    allowlists: allowlists.map((list) => new CompiledAllowlist(list)),
+    guarded: isGuarded(plan),
     companions: once(() => companions.map((each) => ({ ...each, regex: new CompiledRegex(each.regex) }))),
     generic: rule.judged || rule.tags.includes('generic') || rule.id.includes('generic'),
   };

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import type { CompiledRules } from '../compile-rules.ts';
-import { planBytes, readPlan } from './builtin-plan.ts';
+import { bytesOfRules, type CompiledRules } from '../packed-rules.ts';
+import { readPlan } from './builtin-plan.ts';
 
 /** Plans of other versions and checkouts that stay. */
 const KEPT_MAX = 4;
@@ -24,7 +24,7 @@ export function keptPlan(compile: () => CompiledRules, directory = getCompileCac
   const compiled = compile();
   try {
     const whole = join(directory, `.${process.pid}-${name}`);
-    writeFileSync(whole, planBytes(compiled), { mode: 0o600 });
+    writeFileSync(whole, bytesOfRules(compiled), { mode: 0o600 });
     renameSync(whole, join(directory, name));
     removeOldest(directory);
   } catch {
@@ -45,7 +45,7 @@ function planName(): string {
 
 function read(file: string): CompiledRules | null {
   try {
-    return readPlan(readFileSync(file));
+    return readPlan(openSync(file, 'r'));
   } catch {
     return null;
   }

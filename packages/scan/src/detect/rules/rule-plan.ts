@@ -59,3 +59,13 @@ export interface AllowlistPlan {
   paths: readonly RegexPlan[];
   regexes: readonly RegexPlan[];
 }
+
+/** Whether an allow list can exempt a whole object. */
+export function looksAtObjects({ list, paths }: AllowlistPlan): boolean {
+  return list.commits.length > 0 || paths.length > 0;
+}
+
+/** Whether a rule does not look at some objects, by their path or commit. */
+export function isGuarded({ path, allowlists }: RulePlan): boolean {
+  return path !== null || allowlists.some(looksAtObjects);
+}
