@@ -19,6 +19,10 @@ const BROKEN: Statement = {
 
 const LIVE: Statement = { name: 'test.live', text: `select id from runner where state < 4 order by id` };
 const IDLE: Statement = { name: 'test.idle', text: `select count(*) as n from runner where state = 1` };
+const WAITING_SESSIONS: Statement = {
+  name: 'test.waiting_sessions',
+  text: `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+};
 const DEADLOCKS: Statement = {
   name: 'test.deadlocks',
   text: `select deadlocks as n, (select count(*) from pg_stat_activity a
@@ -254,6 +258,32 @@ test('a request that only a locked runner could serve is not exhausted', async (
   assert.deepEqual(served, { request_id: request.id, grant: null, exhaustion: 'uncertain' });
   const [again] = await store.serveIdle([request.id]);
   assert.equal(again?.grant?.runners[0]?.id, runner);
+});
+
+test('a runner that is drained while another one of its request is released ends', async () => {
+  const { store, database, parties } = await openField(3);
+  await seedIdle(database, ['a.large', 'a.large']);
+  const [grant] = await serve(store, newRequest({ count: 2 }));
+  const [released, drained] = grant!.runners;
+  const locked = Promise.withResolvers<undefined>();
+  const free = Promise.withResolvers<undefined>();
+  const draining = parties[1]!.database.transaction(async (tx) => {
+    await tx.query({ name: 'test.drain', text: 'update runner set draining = true where id = $1' }, [drained!.id]);
+    locked.resolve(undefined);
+    await free.promise;
+  });
+  await locked.promise;
+  let isReleased = false;
+  const releasing = parties[2]!.store.release(released!.id, released!.epoch).finally(() => (isReleased = true));
+  await eventually(
+    async () => isReleased || (await database.query(WAITING_SESSIONS)).length > 0,
+    'the release waits for the drain',
+  );
+  free.resolve(undefined);
+  await Promise.all([draining, releasing]);
+  const states = new Map((await store.list({}, { offset: 0, limit: 10 })).map(({ id, state }) => [id, state]));
+  assert.equal(states.get(released!.id), 'idle');
+  assert.equal(states.get(drained!.id), 'terminated');
 });
 
 test('a type and a shape added concurrently see each other', async () => {

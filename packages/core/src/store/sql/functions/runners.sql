@@ -65,11 +65,12 @@ begin
       select u.id from unnest(p_ids) u(id)
       union select r.id from runner r where r.request_id = any(v_requests) and r.request_id is not null);
   end if;
+  -- Locks in a statement of its own: a condition on the result would be pushed down, and leave the others unlocked.
+  perform 1 from runner r where r.id = any(v_all) order by r.id for update;
   v_locked := array(
-    select l.id from (
-      select r.id, r.state, r.request_id from runner r where r.id = any(v_all) order by r.id for update) l
-    where l.state + 0 < :runner_terminated and l.id = any(p_ids)
-      and (l.request_id is null or l.request_id = any(v_requests)));
+    select r.id from runner r
+    where r.id = any(p_ids) and r.state + 0 < :runner_terminated
+      and (r.request_id is null or r.request_id = any(v_requests)));
   return v_locked;
 end $$;
 
