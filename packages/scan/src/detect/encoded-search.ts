@@ -66,13 +66,14 @@ export class EncodedSearch {
         length,
       });
     }
-    const layer = new Layer(this.#plan, this.#gate, (candidate) => {
+    const accept = (candidate: Candidate): void => {
       const start = source(candidate.start, false);
       const end = source(candidate.end, true);
       if (isOwn(held.piece, start, end, candidate)) {
         this.#accept({ ...candidate, start: held.source(start, false), end: held.source(end, true) }, encodings);
       }
-    });
+    };
+    const layer = new Layer(this.#plan, this.#gate, accept, { showsRefused: this.#trace !== null });
     layer.feed(chunk);
     if (level + 1 >= this.#scratch.length) return;
     for (const piece of new EncodedText(this.#plan.scanner).feed(chunk)) {

@@ -3,6 +3,7 @@ import type { CompiledRegex, RegexMatch } from './regex/compiled-regex.ts';
 import { UNDECIDED } from './regex/look-ahead.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 import { BLOCK_STARTS } from './rules/rule-plan.ts';
+import { areWords } from './judge/shapes.ts';
 import { type Candidate, candidateOf } from './matches.ts';
 import type { DetectionPlan, Probe, ScannedChunk } from './plan.ts';
 
@@ -36,6 +37,7 @@ export class Layer {
   readonly #plan: DetectionPlan;
   readonly #gate: ObjectGate;
   readonly #accept: (candidate: Candidate) => void;
+  readonly #showsRefused: boolean;
   /** All hits that end at this offset or before it are evaluated. */
   #frontier: number;
   #block: number;
@@ -48,15 +50,17 @@ export class Layer {
   #segmentStart = 0;
   #segmentEnd = 0;
 
+  /** @param showsRefused `accept` wants every candidate that its rule refuses */
   constructor(
     plan: DetectionPlan,
     gate: ObjectGate,
     accept: (candidate: Candidate) => void,
-    from: LayerState = LAYER_START,
+    { from = LAYER_START, showsRefused }: { from?: LayerState; showsRefused: boolean },
   ) {
     this.#plan = plan;
     this.#gate = gate;
     this.#accept = accept;
+    this.#showsRefused = showsRefused;
     this.#frontier = from.frontier;
     this.#block = from.block;
     for (const [rule, to] of from.matched_to) this.#matchedTo.set(plan.ruleAt(rule), to);
@@ -122,9 +126,15 @@ export class Layer {
 
   #passes(probe: Probe, hit: number): boolean {
     const filter = (probe.filter ??= makeFilter(probe.rule));
-    if (hit <= this.#segmentStart || hit >= this.#segmentEnd) this.#cutSegment(hit);
+    const text = this.#segmentAt(hit);
     filter.lastIndex = hit - this.#segmentStart;
-    return filter.test(this.#segment);
+    return filter.test(text);
+  }
+
+  /** Returns text with at least `FILTER_SPAN_MAX` bytes from a hit on, or up to the end of what may be read. */
+  #segmentAt(hit: number): string {
+    if (hit <= this.#segmentStart || hit >= this.#segmentEnd) this.#cutSegment(hit);
+    return this.#segment;
   }
 
   /** Includes one more byte in front, for `\b`. */
@@ -146,6 +156,7 @@ export class Layer {
   #judge({ rule }: Probe, hit: number): void {
     const matchedTo = this.#matchedTo.get(rule) ?? 0;
     if (matchedTo > hit || !this.#gate.applies(rule)) return;
+    if (this.#matchesWords(rule, hit)) return;
     const from = Math.max(hit - rule.before, matchedTo, 0);
     if (rule.halves === null) {
       this.#searchAll(rule, from, hit, hit + rule.after);
@@ -156,6 +167,20 @@ export class Layer {
     const text = this.#text(offset, hit + rule.after);
     const match = this.#gate.timed(rule, () => halves.searchAt(text, from - offset, hit - offset));
     if (match !== null) this.#take(rule, text, match, offset);
+  }
+
+  /** Passes over a match whose value is refused for its form, which most assignments in code are; spares building it. */
+  #matchesWords(rule: CompiledRule, hit: number): boolean {
+    const value = this.#showsRefused ? null : rule.value();
+    if (value === null) return false;
+    const { address, base_offset, length } = this.#chunk;
+    const { bytes } = this.#plan.scanner;
+    const text = this.#segmentAt(hit);
+    const shift = address - base_offset;
+    const inBytes = { bytes, shift: this.#segmentStart + shift, stop: address + length };
+    if (!value.find(text, hit - this.#segmentStart, inBytes) || !areWords(bytes, value.start, value.end)) return false;
+    this.#matchedTo.set(rule, value.end + 1 - shift);
+    return true;
   }
 
   /** Finds all matches that begin near the hit. */

@@ -58,3 +58,37 @@ const HEX_LENGTHS = new Set([32, 40, 48, 56, 64, 96, 128]);
 export function isDigestLike(value: string): boolean {
   return HEX.test(value) && HEX_LENGTHS.has(value.length);
 }
+
+const LETTER = 1;
+const CAPITAL = 2;
+const JOINT = 3;
+
+const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  if (/[a-z]/.test(character)) return LETTER;
+  if (/[A-Z]/.test(character)) return CAPITAL;
+  return /[_.:/-]/.test(character) ? JOINT : 0;
+});
+
+/**
+ * Returns whether bytes are words or an identifier without a digit, such as `process.env.API_KEY`: values of which
+ * `isNoSecret` is true. The most frequent ones, decided without making a string.
+ */
+export function areWords(bytes: Uint8Array, start: number, end: number): boolean {
+  let joints = 0;
+  let capitals = 0;
+  let before = JOINT;
+  let hasAbbreviation = false;
+  for (let at = start; at < end; at++) {
+    const kind = KINDS[bytes[at]!]!;
+    if (kind === 0 || (kind === JOINT && before === JOINT)) return false;
+    if (kind === JOINT) joints++;
+    else if (kind === CAPITAL) {
+      capitals++;
+      if (before === CAPITAL) hasAbbreviation = true;
+    }
+    before = kind;
+  }
+  if (joints > 0) return joints > 1 || before !== JOINT;
+  return capitals === end - start || (!hasAbbreviation && before === LETTER);
+}

@@ -1,5 +1,6 @@
 import type { CompiledCompanion } from '../companions.ts';
 import { type Anchor, findAnchor } from '../regex/anchor.ts';
+import { type AssignedValue, assignedValue } from '../regex/assigned-value.ts';
 import { CompiledRegex, HalvedRegex } from '../regex/compiled-regex.ts';
 import { parseRegex } from '../regex/parse.ts';
 import { CompiledAllowlist } from './compiled-allowlist.ts';
@@ -14,6 +15,8 @@ export interface CompiledRule {
   each: CompiledRegex | null;
   /** Set if the pattern can be cut at its anchor, which is faster. */
   halves: (() => HalvedRegex) | null;
+  /** Locates the values that are judged, if that is possible without a match. */
+  value: () => AssignedValue | null;
   placement: Placement;
   /** Where an anchored pattern is tried: computed again, for the few rules that need more than their filter of it. */
   anchor: () => Anchor;
@@ -49,6 +52,7 @@ export function readyRule(plan: RulePlan): CompiledRule {
     regex: new CompiledRegex(regex),
     each: each === null ? null : new CompiledRegex(each),
     halves: isCut ? once(() => halvesOf(plan, anchor())) : null,
+    value: rule.judged && isCut ? once(() => valueOf(plan, anchor())) : () => null,
     placement,
     anchor,
     before,
@@ -72,7 +76,12 @@ function halvesOf({ rule, regex, before, after }: RulePlan, { halves }: Anchor):
   return new HalvedRegex(halves, regex.groups, before, after);
 }
 
+/** Returns null if the match does not begin at the anchor. */
+function valueOf({ rule }: RulePlan, { halves }: Anchor): AssignedValue | null {
+  return halves?.before.type === 'empty' ? assignedValue(halves.after, rule.secret_group) : null;
+}
+
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
-  return () => (made ??= make());
+  return () => (made === undefined ? (made = make()) : made);
 }
