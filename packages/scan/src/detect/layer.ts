@@ -99,7 +99,8 @@ export class Layer {
     this.#chunk = chunk;
     this.#segmentEnd = 0;
     const shift = chunk.address - chunk.base_offset;
-    this.#plan.scanner.scan(this.#frontier + shift, frontier + shift, chunk.address, this.#visit);
+    const bounds = { floor: chunk.address, limit: end + shift };
+    this.#plan.scanner.scan(this.#frontier + shift, frontier + shift, bounds, this.#visit);
     this.#frontier = frontier;
     if (this.#plan.everywhere.length > 0) this.#searchBlocks(end);
   }

@@ -26,6 +26,7 @@ export interface Probe {
 
 /** The probes of one automaton state: their keywords end at the same byte. */
 export interface ProbeGroup {
+  state: number;
   probes: readonly Probe[];
   allFiltered: boolean;
   /** Hits so far, until there are many. */
@@ -100,7 +101,7 @@ export class DetectionPlan {
   /** Returns the probes of an automaton state for a hit that ends at an address. */
   probesAt(state: number, end: number): ProbeGroup {
     const group = (this.#atState[state] ??= this.#groupOf(state));
-    if (group.hits < HITS_MANY && ++group.hits === HITS_MANY) group.ahead = this.#aheadOf(group.probes, end);
+    if (group.hits < HITS_MANY && ++group.hits === HITS_MANY) this.#lookAhead(group, end);
     return group;
   }
 
@@ -109,24 +110,33 @@ export class DetectionPlan {
     if (group.ahead === null) return UNDECIDED;
     const outlook = group.ahead.outlook(this.scanner.bytes, end, textEnd);
     if (outlook !== UNDECIDED) group.undecided = Math.max(0, group.undecided - 1);
-    else if ((group.undecided += DECIDED_MIN) > HITS_MANY) group.ahead = null;
+    else {
+      group.undecided = Math.max(0, group.undecided - group.ahead.takeLeftOut()) + DECIDED_MIN;
+      if (group.undecided > HITS_MANY) {
+        group.ahead = null;
+        this.scanner.lookAhead(group.state, null);
+      }
+    }
     return outlook;
   }
 
   #groupOf(state: number): ProbeGroup {
     const words = [...outputsOf(this.#compiled.automaton, state)];
     const probes = words.flatMap((word) => this.#probesOf(word));
-    return { probes, allFiltered: probes.every(({ filtered }) => filtered), hits: 0, ahead: null, undecided: 0 };
+    const allFiltered = probes.every(({ filtered }) => filtered);
+    return { state, probes, allFiltered, hits: 0, ahead: null, undecided: 0 };
   }
 
-  #aheadOf(probes: readonly Probe[], end: number): LookAhead | null {
-    const patterns = probes
+  #lookAhead(group: ProbeGroup, end: number): void {
+    const patterns = group.probes
       .filter(({ filtered }) => filtered)
       .map(({ rule, length }) => {
         const keyword = this.scanner.bytes.toString('latin1', end - length, end);
         return { node: rule.anchor().filter, literal: lowerCaseAscii(keyword) };
       });
-    return lookAhead(patterns);
+    group.ahead = lookAhead(patterns, (length) => this.scanner.allocateLookAhead(length));
+    // The other probes look at every hit.
+    if (group.ahead !== null && group.allFiltered) this.scanner.lookAhead(group.state, group.ahead.table);
   }
 
   /** Filters belong to a keyword, even where it ends a longer one. */

@@ -189,10 +189,10 @@ class LineTrace implements DetectionTrace {
     return match;
   }
 
-  /** Lists the rules with a keyword in these bytes of the scanner's memory. */
+  /** Lists the rules with a keyword in these bytes of the scanner's memory, whatever follows it. */
   #findKeywords(from: number, to: number, encodings: readonly Encoding[]): void {
     const { plan, applies } = this.#parts;
-    plan.scanner.scan(from, to, from, (at, state) => {
+    plan.scanner.scan(from, to, { floor: from, limit: from }, (at, state) => {
       for (const { rule, length } of plan.probesAt(state, at).probes) {
         const { id } = rule.rule;
         if (this.#keywords.has(id)) continue;

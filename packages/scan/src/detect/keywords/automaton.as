@@ -13,6 +13,13 @@ let counts: usize = 0;
 // Six tables of 16 bytes: for the first, second and third byte of a keyword, by low and by high nibble. A bit stands
 // for a group of keywords.
 let beginnings: usize = 0;
+let rowBytes: usize = 0;
+// One u32 per row: the address of its look-ahead, or 0. A look-ahead has the address of its own rows, their size in
+// bytes, its first state, the number of hits that it left out, and a class for each byte.
+let aheads: usize = 0;
+
+// Bytes that a look-ahead reads at most: REACH of look-ahead.ts.
+const REACH: usize = 64;
 
 export function configure(
   classes_: usize,
@@ -22,6 +29,8 @@ export function configure(
   capacity_: usize,
   counts_: usize,
   beginnings_: usize,
+  rowBytes_: usize,
+  aheads_: usize,
 ): void {
   classes = classes_;
   root = root_;
@@ -30,6 +39,39 @@ export function configure(
   capacity = capacity_;
   counts = counts_;
   beginnings = beginnings_;
+  rowBytes = rowBytes_;
+  aheads = aheads_;
+}
+
+// Returns false if the look-ahead of a row knows that nothing matches at a hit; it may read bytes before `limit`.
+// States are positive, or final: -1 if nothing may match.
+function mayMatch(row: usize, hit: usize, limit: usize): bool {
+  const ahead = <usize>load<u32>(aheads + (((row - root) / rowBytes) << 2));
+  if (ahead == 0) return true;
+  const rows = <usize>load<u32>(ahead);
+  const size = load<u32>(ahead, 4);
+  let state = load<i32>(ahead, 8);
+  let at = hit;
+  const stop = min(limit, hit + REACH);
+  while (state > 0 && at < stop) {
+    state = load<i32>(rows + state * size + ((<usize>load<u8>(ahead + load<u8>(at), 16)) << 2));
+    at++;
+  }
+  if (state != -1) return true;
+  store<u32>(ahead, load<u32>(ahead, 12) + 1, 12);
+  return false;
+}
+
+// Removes the hits in [from, to) after which nothing matches; returns their new end. Apart from the search, whose loop
+// has no register to spare.
+function withoutHopeless(from: usize, to: usize, limit: usize): usize {
+  let kept = from;
+  for (let hit = from; hit < to; hit += 8) {
+    if (!mayMatch(load<u32>(hit, 4), load<u32>(hit), limit)) continue;
+    store<u64>(kept, load<u64>(hit));
+    kept += 8;
+  }
+  return kept;
 }
 
 // Returns the state before `at`: a keyword that ends after `at` began at most `warm` bytes before it.
@@ -43,9 +85,9 @@ function stateAt(at: usize, floor: usize): usize {
   return state;
 }
 
-// Finds keywords that end in (begin, end]; may read bytes from `floor` on. Returns the number of hits, or -1 if a lane
-// is full.
-export function scan(begin: usize, end: usize, floor: usize): i32 {
+// Finds keywords that end in (begin, end] and after which something may match; may read bytes from `floor` on and before
+// `limit`. Returns the number of hits, or -1 if a lane is full.
+export function scan(begin: usize, end: usize, floor: usize, limit: usize): i32 {
   const map = classes;
   const size = capacity << 3;
   const quarter = (end - begin) >> 2;
@@ -117,6 +159,10 @@ export function scan(begin: usize, end: usize, floor: usize): i32 {
       h3 += 8;
     }
   }
+  h0 = withoutHopeless(b0, h0, limit);
+  h1 = withoutHopeless(b1, h1, limit);
+  h2 = withoutHopeless(b2, h2, limit);
+  h3 = withoutHopeless(b3, h3, limit);
   store<u32>(counts, <u32>((h0 - b0) >> 3));
   store<u32>(counts, <u32>((h1 - b1) >> 3), 4);
   store<u32>(counts, <u32>((h2 - b2) >> 3), 8);
@@ -126,7 +172,7 @@ export function scan(begin: usize, end: usize, floor: usize): i32 {
 
 // Like `scan`, for few keywords of three bytes or more: while the automaton is at its root, tests sixteen places at
 // once for the first three bytes of any keyword. All hits are in the first lane.
-export function scanFew(begin: usize, end: usize, floor: usize): i32 {
+export function scanFew(begin: usize, end: usize, floor: usize, limit: usize): i32 {
   const map = classes;
   const lane = hits;
   const full = lane + (capacity << 3);
@@ -177,6 +223,7 @@ export function scanFew(begin: usize, end: usize, floor: usize): i32 {
       }
     } while (state != root && at < end);
   }
+  hit = withoutHopeless(lane, hit, limit);
   const found = <u32>((hit - lane) >> 3);
   store<u32>(counts, found);
   store<u32>(counts, 0, 4);

@@ -10,9 +10,11 @@ interface AutomatonExports {
     capacity: number,
     counts: number,
     beginnings: number,
+    rowBytes: number,
+    aheads: number,
   ): void;
-  scan: (begin: number, end: number, floor: number) => number;
-  scanFew: (begin: number, end: number, floor: number) => number;
+  scan: (begin: number, end: number, floor: number, limit: number) => number;
+  scanFew: (begin: number, end: number, floor: number, limit: number) => number;
   countNewlines(begin: number, end: number): number;
   lastNewline(begin: number, end: number): number;
   findEncoded(begin: number, end: number, limit: number, open: number, minimum: number): number;
@@ -42,6 +44,9 @@ const LANE_CAPACITY = 4096;
 
 const BLOCK_BYTES = 128 * 1024;
 
+/** For the look-aheads of all states. */
+const LOOK_AHEAD_BYTES = 1024 * 1024;
+
 let compiled: object | undefined;
 
 /** Compiled once per thread. */
@@ -66,7 +71,9 @@ export class KeywordScanner {
   readonly #counts: number;
   readonly #root: number;
   readonly #rowBytes: number;
+  readonly #aheads: number;
   #free: number;
+  #lookAheadBytesLeft = LOOK_AHEAD_BYTES;
 
   /** `bufferBytes`: the total that `allocate` may hand out. */
   constructor(automaton: KeywordAutomaton, bufferBytes: number) {
@@ -75,10 +82,11 @@ export class KeywordScanner {
     const classesAt = BASE;
     const beginningsAt = classesAt + 512;
     this.#root = align(beginningsAt + BEGINNINGS_BYTES);
-    this.#counts = align(this.#root + states * this.#rowBytes);
+    this.#aheads = align(this.#root + states * this.#rowBytes);
+    this.#counts = align(this.#aheads + states * 4);
     this.#hits = this.#counts + 16;
     this.#free = align(this.#hits + LANES * LANE_CAPACITY * 8);
-    const pages = Math.ceil((this.#free + bufferBytes) / PAGE_BYTES);
+    const pages = Math.ceil((this.#free + LOOK_AHEAD_BYTES + bufferBytes) / PAGE_BYTES);
     const memory = new wasm.Memory({ initial: pages, maximum: pages });
     this.bytes = Buffer.from(memory.buffer);
     this.#words = new Uint32Array(memory.buffer);
@@ -87,7 +95,17 @@ export class KeywordScanner {
     for (let byte = 0; byte < 256; byte++) this.bytes.writeUInt16LE(classOf[byte]! * 4, classesAt + byte * 2);
     this.#writeTable(automaton);
     const warm = Math.max(0, automaton.longest - 1);
-    this.#exports.configure(classesAt, this.#root, warm, this.#hits, LANE_CAPACITY, this.#counts, beginningsAt);
+    this.#exports.configure(
+      classesAt,
+      this.#root,
+      warm,
+      this.#hits,
+      LANE_CAPACITY,
+      this.#counts,
+      beginningsAt,
+      this.#rowBytes,
+      this.#aheads,
+    );
     if (beginnings !== null) this.bytes.set(beginnings, beginningsAt);
     this.#find = beginnings === null ? this.#exports.scan : this.#exports.scanFew;
   }
@@ -110,15 +128,28 @@ export class KeywordScanner {
     return address;
   }
 
+  /** Returns zeros in the memory of the automaton, for look-aheads; null if there is no more. */
+  allocateLookAhead(length: number): Int32Array | null {
+    const bytes = align(length * 4);
+    if (bytes > this.#lookAheadBytesLeft) return null;
+    this.#lookAheadBytesLeft -= bytes;
+    return new Int32Array(this.bytes.buffer, this.allocate(bytes), length);
+  }
+
+  /** Leaves out the hits of a state of which a look-ahead knows that nothing matches; null: leaves out none. */
+  lookAhead(state: number, table: Int32Array | null): void {
+    this.#words[(this.#aheads >> 2) + state] = table?.byteOffset ?? 0;
+  }
+
   /**
-   * Visits the keywords that end in `(begin, end]` in the order of their ends. `floor` is the first address that may
-   * be read. The visitor must not scan.
+   * Visits the keywords that end in `(begin, end]` in the order of their ends, without those that look-aheads leave
+   * out. Bytes may be read from `floor` on and before `limit`. The visitor must not scan.
    */
-  scan(begin: number, end: number, floor: number, visit: HitVisitor): void {
+  scan(begin: number, end: number, { floor, limit }: { floor: number; limit: number }, visit: HitVisitor): void {
     let size = BLOCK_BYTES;
     for (let at = begin; at < end;) {
       const stop = Math.min(end, at + size);
-      const found = this.#find(at, stop, floor);
+      const found = this.#find(at, stop, floor, limit);
       if (found < 0) {
         size >>= 1;
         continue;

@@ -43,7 +43,7 @@ test('finds every keyword in order, in four lanes or by beginnings, in any part 
       scanner.bytes.write(text, address, 'latin1');
       const begin = Math.min(from, text.length);
       const hits: [number, string][] = [];
-      scanner.scan(address + begin, address + text.length, address, (end, state) => {
+      scanner.scan(address + begin, address + text.length, { floor: address, limit: address }, (end, state) => {
         for (const word of outputsOf(automaton, state)) hits.push([end - address, keywords[word]!]);
       });
       assert.deepEqual(hits, naiveHits(keywords, text, begin, text.length));
@@ -60,7 +60,7 @@ for (const keyword of ['aa', 'aaa'])
     scanner.bytes.fill('a', address, address + length);
     let count = 0;
     let last = 0;
-    scanner.scan(address, address + length, address, (end) => {
+    scanner.scan(address, address + length, { floor: address, limit: address }, (end) => {
       assert.ok(end > last);
       last = end;
       count++;
