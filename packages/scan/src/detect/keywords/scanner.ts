@@ -78,7 +78,7 @@ export class KeywordScanner {
   /** `bufferBytes`: the total that `allocate` may hand out. */
   constructor(automaton: KeywordAutomaton, bufferBytes: number) {
     const { classOf, classes, states, beginnings } = automaton;
-    this.#rowBytes = classes * 4;
+    this.#rowBytes = (Math.ceil((classes * 4) / 64) | 1) * 64;
     const classesAt = BASE;
     const beginningsAt = classesAt + 512;
     this.#root = align(beginningsAt + BEGINNINGS_BYTES);
