@@ -4,6 +4,8 @@ import { VirtualClock } from '@heddle/base/clock';
 import { compileRules } from '../../src/detect/compile-rules.ts';
 import { createDetector } from '../../src/detect/detector.ts';
 import { DETECTIONS_PER_OBJECT_MAX } from '../../src/detect/pending.ts';
+import type { DetectionTrace } from '../../src/detect/trace.ts';
+import { SCAN_DEFAULTS } from '../../src/options.ts';
 import { briefly, detectorOf, scanObject } from '../support/detect/fixture.ts';
 
 const TOKEN = `
@@ -62,6 +64,29 @@ keywords = ["tok"]
       ['assigned', `value${at + 11}`],
     ]),
   );
+});
+
+test('a value of words hides what follows in its match, whether or not refused values are observed', () => {
+  const text = [
+    'token = process.env.APP_KEY: q8ZtB5xWm2RfJ9cLd3Vk\n',
+    'token = process.env.APP_KEY\nkey: q8ZtB5xWm2RfJ9cLd3Vk\n',
+    'secret: "someMoreWords", token: "q8ZtB5xWm2RfJ9cLd3Vk"\n',
+  ];
+  const all = { ...SCAN_DEFAULTS, rules: [] };
+  const silent: DetectionTrace = Object.fromEntries(
+    ['chunk', 'decoded', 'judged', 'exempted', 'detected', 'settled', 'end'].map((name) => [name, () => undefined]),
+  ) as never;
+  let refused = 0;
+  const trace = { ...silent, refused: () => refused++ };
+  const rules = compileRules(all);
+  const limits = { buffers_max: 1, buffer_bytes: 1024 };
+  const detector = createDetector(rules, all, limits);
+  const observed = createDetector(rules, all, limits, { tracer: { begin: () => trace } });
+  for (const each of text) {
+    refused = 0;
+    assert.deepEqual(briefly(scanObject(detector, each)), briefly(scanObject(observed, each)), each);
+    assert.ok(refused > 0, each);
+  }
 });
 
 test('positions count lines and bytes across chunks; a match over several lines ends on its last one', () => {

@@ -5,6 +5,8 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { buildAutomaton } from '../../../../../scripts/build-automaton.ts';
 import { KeywordScanner } from '../../../src/detect/keywords/scanner.ts';
+import { LookAhead, lookAhead } from '../../../src/detect/regex/look-ahead.ts';
+import { parseRegex } from '../../../src/detect/regex/parse.ts';
 import { buildKeywordAutomaton, outputsOf } from '../../../src/detect/keywords/trie.ts';
 
 const MODULE = join(import.meta.dirname, '../../../src/detect/keywords/automaton.wasm');
@@ -67,6 +69,48 @@ for (const keyword of ['aa', 'aaa'])
     });
     assert.equal(count, length - keyword.length + 1);
   });
+
+test('leaves out exactly the hits after which a look-ahead knows that nothing matches', () => {
+  const sources = fc.constantFrom('a', '[ab]{1,3}k', '[^a]{2}b', 'b*_', 'a{0,90}b');
+  fc.assert(
+    fc.property(words, texts, sources, fc.nat(220), (keywords, text, source, readable) => {
+      const automaton = buildKeywordAutomaton(keywords);
+      const scanner = new KeywordScanner(automaton, 1024);
+      const address = scanner.allocate(text.length);
+      scanner.bytes.write(text, address, 'latin1');
+      const limit = address + Math.min(readable, text.length);
+      const ahead = new LookAhead([{ node: parseRegex(`(?i:k)${source}`).node, literal: 'k' }], (length) =>
+        scanner.allocateLookAhead(length),
+      );
+      const state = [...Array(automaton.states).keys()].findLast((each) => outputsOf(automaton, each).length > 0)!;
+      const hits = (): number[][] => {
+        const visited: number[][] = [];
+        scanner.scan(address, address + text.length, { floor: address, limit }, (...hit) => visited.push(hit));
+        return visited;
+      };
+      const all = hits();
+      const outlooks = new Map(all.map(([end]) => [end, ahead.outlook(scanner.bytes, end!, limit)]));
+      const expected = all.filter(([end, at]) => at !== state || outlooks.get(end) !== 0);
+      scanner.lookAhead(state, ahead.table);
+      assert.deepEqual(hits(), expected);
+      assert.equal(ahead.takeLeftOut(), all.length - expected.length);
+      assert.equal(ahead.takeLeftOut(), 0);
+      scanner.lookAhead(state, null);
+      assert.deepEqual(hits(), all);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test('has memory for a bounded number of look-aheads', () => {
+  const scanner = new KeywordScanner(buildKeywordAutomaton(['k']), 1024);
+  const patterns = [{ node: parseRegex('k[ab]{3}c').node, literal: 'k' }];
+  const make = () => lookAhead(patterns, (length) => scanner.allocateLookAhead(length));
+  let made = 0;
+  while (make() !== null) made++;
+  assert.ok(made > 100, `${made} look-aheads`);
+  assert.notEqual(scanner.allocate(1024), 0);
+});
 
 test('beginnings are used only for few keywords of at least three bytes', () => {
   const many = Array.from({ length: 33 }, (_, at) => `key${at}`);
