@@ -6,6 +6,7 @@ import type { Scenario } from './scenario.ts';
 import { percentile, perSecond } from './statistics.ts';
 import type { SubjectClient } from './subject-client.ts';
 import type { Graph, RuleOption } from './subject.ts';
+import { usagePerTask } from './usage.ts';
 
 export interface Sizes {
   no_op: number;
@@ -42,29 +43,49 @@ const WARM_UP_TASKS = 10_000;
 const QUEUES: SubjectName[] = ['heddle', 'graphile-worker', 'pg-boss', 'bullmq', 'sql'];
 const FLOWS: SubjectName[] = ['heddle', 'pg-boss', 'bullmq', 'sql'];
 
-async function submitAndProcess(subject: SubjectClient, count: number, rule: RuleOption): Promise<[number, number]> {
-  const submitMs = await subject.submit(count, rule);
+/** The benches of the two halves of a round. */
+interface Halves {
+  submit: string;
+  process: string;
+}
+
+/** Stores tasks, then runs them: the rate of each, and what a task costs. */
+async function submitAndProcess(
+  subject: SubjectClient,
+  count: number,
+  benches: Halves,
+  submit: () => Promise<number>,
+): Promise<Measurement[]> {
+  const start = await subject.usage();
+  const submitMs = await submit();
+  const stored = await subject.usage();
   const processMs = await subject.process(count);
-  return [perSecond(count, submitMs), perSecond(count, processMs)];
+  const done = await subject.usage();
+  return [
+    { bench: benches.submit, metric: 'submitted_per_s', value: perSecond(count, submitMs) },
+    ...usagePerTask(benches.submit, 'submit', count, start, stored),
+    { bench: benches.process, metric: 'processed_per_s', value: perSecond(count, processMs) },
+    ...usagePerTask(benches.process, 'process', count, stored, done),
+  ];
+}
+
+function independent(subject: SubjectClient, count: number, benches: Halves, rule: RuleOption): Promise<Measurement[]> {
+  return submitAndProcess(subject, count, benches, () => subject.submit(count, rule));
 }
 
 async function warmUpQueue(subject: SubjectClient): Promise<void> {
-  await submitAndProcess(subject, WARM_UP_TASKS, 'none');
+  await subject.submit(WARM_UP_TASKS, 'none');
+  await subject.process(WARM_UP_TASKS);
 }
 
 function noOp(sizes: Sizes): Scenario {
+  const benches = { submit: 'engine/submit', process: 'engine/no-op' };
   return {
     benches: ['engine/submit', 'engine/no-op'],
     rounds: 5,
     participants: each(QUEUES, {
       warmUp: warmUpQueue,
-      async round(subject) {
-        const [submitted, processed] = await submitAndProcess(subject, sizes.no_op, 'none');
-        return [
-          { bench: 'engine/submit', metric: 'submitted_per_s', value: submitted },
-          { bench: 'engine/no-op', metric: 'processed_per_s', value: processed },
-        ];
-      },
+      round: (subject) => independent(subject, sizes.no_op, benches, 'none'),
     }),
   };
 }
@@ -94,12 +115,8 @@ function logs(sizes: Sizes): Scenario {
 }
 
 function graphs(bench: string, warmUpGraphs: Graph[], measured: Graph[], rounds: number): Scenario {
-  const run = async (subject: SubjectClient, input: Graph[]): Promise<[number, number]> => {
-    const count = taskCount(input);
-    const submitMs = await subject.submitGraphs(input);
-    const processMs = await subject.process(count);
-    return [perSecond(count, submitMs), perSecond(count, processMs)];
-  };
+  const run = (subject: SubjectClient, input: Graph[]): Promise<Measurement[]> =>
+    submitAndProcess(subject, taskCount(input), { submit: bench, process: bench }, () => subject.submitGraphs(input));
   return {
     benches: [bench],
     rounds,
@@ -107,21 +124,24 @@ function graphs(bench: string, warmUpGraphs: Graph[], measured: Graph[], rounds:
       async warmUp(subject) {
         await run(subject, warmUpGraphs);
       },
-      async round(subject) {
-        const [submitted, processed] = await run(subject, measured);
-        return [
-          { bench, metric: 'submitted_per_s', value: submitted },
-          { bench, metric: 'processed_per_s', value: processed },
-        ];
-      },
+      round: (subject) => run(subject, measured),
     }),
   };
 }
 
-function percentiles(bench: string, latencies: readonly number[]): Measurement[] {
+/** Percentiles of the samples, and what one costs, with its submission. */
+async function latencies(
+  bench: string,
+  subject: SubjectClient,
+  samples: number,
+  measure: () => Promise<number[]>,
+): Promise<Measurement[]> {
+  const before = await subject.usage();
+  const values = await measure();
   return [
-    { bench, metric: 'p50_ms', value: percentile(latencies, 0.5) },
-    { bench, metric: 'p99_ms', value: percentile(latencies, 0.99) },
+    { bench, metric: 'p50_ms', value: percentile(values, 0.5) },
+    { bench, metric: 'p99_ms', value: percentile(values, 0.99) },
+    ...usagePerTask(bench, 'sample', samples, before, await subject.usage()),
   ];
 }
 
@@ -133,9 +153,7 @@ function latency(sizes: Sizes): Scenario {
       async warmUp(subject) {
         await subject.latency(20);
       },
-      async round(subject) {
-        return percentiles('engine/latency', await subject.latency(sizes.samples));
-      },
+      round: (subject) => latencies('engine/latency', subject, sizes.samples, () => subject.latency(sizes.samples)),
     }),
   };
 }
@@ -148,9 +166,8 @@ function parentToChild(sizes: Sizes): Scenario {
       async warmUp(subject) {
         await subject.parentToChild(20);
       },
-      async round(subject) {
-        return percentiles('engine/parent-to-child', await subject.parentToChild(sizes.samples));
-      },
+      round: (subject) =>
+        latencies('engine/parent-to-child', subject, sizes.samples, () => subject.parentToChild(sizes.samples)),
     }),
   };
 }
@@ -161,15 +178,9 @@ function rule(bench: string, option: RuleOption, sizes: Sizes): Scenario {
     label,
     subject: 'heddle',
     async warmUp(subject) {
-      await submitAndProcess(subject, WARM_UP_TASKS, taken);
+      await independent(subject, WARM_UP_TASKS, { submit: bench, process: bench }, taken);
     },
-    async round(subject) {
-      const [submitted, processed] = await submitAndProcess(subject, sizes.no_op, taken);
-      return [
-        { bench, metric: 'submitted_per_s', value: submitted },
-        { bench, metric: 'processed_per_s', value: processed },
-      ];
-    },
+    round: (subject) => independent(subject, sizes.no_op, { submit: bench, process: bench }, taken),
   });
   return {
     benches: [bench],
@@ -189,10 +200,8 @@ function stored(sizes: Sizes): Scenario {
       await warmUpQueue(subject);
     },
     async round(subject) {
-      const [submitted, processed] = await submitAndProcess(subject, sizes.no_op, 'none');
       return [
-        { bench, metric: 'submitted_per_s', value: submitted },
-        { bench, metric: 'processed_per_s', value: processed },
+        ...(await independent(subject, sizes.no_op, { submit: bench, process: bench }, 'none')),
         { bench, metric: 'server_rss_mib', value: await subject.residentMib() },
       ];
     },

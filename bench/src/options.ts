@@ -9,15 +9,19 @@ export interface Options {
   rounds: number | null;
   /** Directory for a CPU profile of each subject's process. */
   profile: string | null;
+  /** Commit whose version of Heddle runs in turns with this one. */
+  compare: string | null;
 }
 
 export const USAGE = `Usage: npm run bench -- [--only GLOB]... [--json] [--quick] [--subjects A,B] [--rounds N]
+                        [--compare COMMIT]
 
   --only GLOB     run the benches whose name matches, for instance 'engine/*' or '*latency'; may be repeated
   --json          one JSON object a line on standard output; everything else goes to standard error
   --quick         smaller sizes and three rounds: to see that everything runs, not to quote
   --subjects A,B  only these subjects
   --rounds N      rounds of every bench
+  --compare COMMIT  run the Heddle of this commit or branch, too, in turns with this one
   --profile DIR   leave a CPU profile of every subject's process in DIR
 
 HEDDLE_BENCH_DATABASE_URL names a PostgreSQL server whose user may create databases; without it the embedded one is started.`;
@@ -42,6 +46,7 @@ export function parseOptions(argv: readonly string[]): Options | 'help' {
       subjects: { type: 'string' },
       rounds: { type: 'string' },
       profile: { type: 'string' },
+      compare: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -55,6 +60,7 @@ export function parseOptions(argv: readonly string[]): Options | 'help' {
     subjects: values.subjects?.split(',') ?? null,
     rounds,
     profile: values.profile ?? null,
+    compare: values.compare ?? null,
   };
 }
 

@@ -6,12 +6,16 @@ import pg from 'pg';
 import { systemClock } from '@heddle/base/clock';
 import { silentLogger } from '@heddle/base/log';
 import { startEmbeddedPostgres } from '@heddle/core/store/embedded/server';
+import { serverCpuMs } from './usage.ts';
+import type { Usage } from './usage.ts';
 
 interface ServerAddress {
   /** Credentials of a role that may create databases. */
   url: string;
   /** Credentials of a role that may force checkpoints, if there is one. */
   adminUrl: string;
+  /** Process number of the server; null if it may run elsewhere. */
+  pid: number | null;
   stop(): Promise<void>;
 }
 
@@ -27,6 +31,8 @@ export interface PostgresServer {
   checkpoint(): Promise<void>;
   /** One row, one commit, on a separate table; milliseconds each. */
   commitLatencies(samples: number): Promise<number[]>;
+  /** Processor time and WAL of everything since the server's start. */
+  usage(): Promise<Pick<Usage, 'server_cpu_ms' | 'wal_bytes'>>;
   stop(): Promise<void>;
 }
 
@@ -46,6 +52,7 @@ async function startEmbedded(): Promise<ServerAddress> {
   return {
     url: server.url,
     adminUrl: server.adminUrl,
+    pid: server.pid,
     async stop() {
       await server.stop();
       await rm(directory, { recursive: true, force: true });
@@ -58,7 +65,7 @@ export async function openPostgres(configuredUrl: string | undefined): Promise<P
   const server: ServerAddress =
     configuredUrl === undefined
       ? await startEmbedded()
-      : { url: configuredUrl, adminUrl: configuredUrl, stop: () => Promise.resolve() };
+      : { url: configuredUrl, adminUrl: configuredUrl, pid: null, stop: () => Promise.resolve() };
   const owner = new pg.Client({ connectionString: server.url });
   const admin = new pg.Client({ connectionString: server.adminUrl });
   await owner.connect();
@@ -98,6 +105,10 @@ export async function openPostgres(configuredUrl: string | undefined): Promise<P
       }
       await owner.query('drop table heddle_bench_probe');
       return latencies;
+    },
+    async usage() {
+      const { rows } = await admin.query<{ bytes: string }>("select pg_current_wal_insert_lsn() - '0/0' as bytes");
+      return { server_cpu_ms: server.pid === null ? null : serverCpuMs(server.pid), wal_bytes: Number(rows[0]!.bytes) };
     },
     async stop() {
       await owner.end();

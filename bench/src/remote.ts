@@ -12,6 +12,7 @@ export type Reply = { id: number; value: unknown } | { id: number; error: string
 
 /** An object whose methods run in a separate process. */
 export interface Remote {
+  readonly pid: number;
   call(method: string, args: readonly unknown[]): Promise<unknown>;
   /** Ends the process: gracefully first, by force after ten seconds. */
   end(): Promise<void>;
@@ -38,6 +39,7 @@ export function startRemote(modulePath: string, argv: readonly string[], execArg
     waiting.clear();
   });
   return {
+    pid: child.pid!,
     async call(method, args) {
       if (ended !== null) throw new Error(`${argv.join(' ')}: ${method}: ${ended}`);
       const id = nextId++;

@@ -11,6 +11,7 @@ import { runnerPoolScenarios } from './runner-pool/scenarios.ts';
 import { managerScenarios } from './manager-scenarios.ts';
 import { transportScenarios } from './transport-scenarios.ts';
 import { workflowScenarios } from './workflow-scenarios.ts';
+import { checkOut } from './other-version.ts';
 import { matches } from './options.ts';
 import type { Options } from './options.ts';
 import { openPostgres } from './postgres.ts';
@@ -19,7 +20,7 @@ import { probeMachine } from './probe.ts';
 import { startRedis } from './redis.ts';
 import type { RedisServer } from './redis.ts';
 import { SUBJECTS } from './registry.ts';
-import type { SubjectEntry, SubjectName } from './registry.ts';
+import type { SubjectEntry } from './registry.ts';
 import { formatTable, Results } from './results.ts';
 import type { Participant, Scenario } from './scenario.ts';
 import { median, percentile } from './statistics.ts';
@@ -65,7 +66,21 @@ export async function runBenches(options: Options, databaseUrl: string | undefin
     .filter(({ benches }) => benches.some(wanted))
     .map((scenario) => narrowed(scenario, options));
   if (scenarios.length === 0) throw new TypeError('--only: no bench has such a name');
+  const other = options.compare === null ? null : await checkOut(options.compare);
+  try {
+    return await runScenarios(other === null ? scenarios : scenarios.map(other.compared), options, databaseUrl, output);
+  } finally {
+    await other?.remove();
+  }
+}
 
+async function runScenarios(
+  scenarios: readonly Scenario[],
+  options: Options,
+  databaseUrl: string | undefined,
+  output: Output,
+): Promise<boolean> {
+  const wanted = (bench: string): boolean => matches(options, bench);
   const postgres = await openPostgres(databaseUrl);
   const redis = await startRedis();
   const results = new Results();
@@ -139,7 +154,7 @@ async function runScenario(
     try {
       const database = `heddle_bench_${participant.label.replace(/[^a-z0-9]+/g, '_')}`;
       if (entry.needs === 'postgres') databases.push(database);
-      const subject = await start(participant.subject, database, entry, servers, options);
+      const subject = await start(participant, database, entry, servers, options);
       runners.push({ participant, subject });
       await participant.warmUp(subject);
     } catch (error) {
@@ -174,7 +189,7 @@ function isInstalled(command: string): boolean {
 }
 
 async function start(
-  name: SubjectName,
+  { subject: name, directory }: Participant,
   database: string,
   entry: SubjectEntry,
   { postgres, redis }: Servers,
@@ -188,6 +203,11 @@ async function start(
       redis_port: redis?.port ?? null,
       quick: options.quick,
     },
-    profiling,
+    {
+      ...(directory === undefined ? {} : { directory }),
+      execArgv: profiling,
+      serverUsage: () =>
+        entry.needs === 'postgres' ? postgres.usage() : Promise.resolve({ server_cpu_ms: null, wal_bytes: null }),
+    },
   );
 }

@@ -7,6 +7,8 @@ export interface Participant {
   /** The subject's name in the results. */
   label: string;
   subject: SubjectName;
+  /** The directory of the bench of another version of Heddle, whose subject runs; by default this one. */
+  directory?: string;
   /** Warms up the process; not measured. */
   warmUp(subject: SubjectClient): Promise<void>;
   round(subject: SubjectClient): Promise<Measurement[]>;

@@ -1,24 +1,37 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SubjectName } from './registry.ts';
 import { startRemote } from './remote.ts';
 import type { Environment, Subject, SubjectMethod } from './subject.ts';
+import { processCpuMs } from './usage.ts';
+import type { Usage } from './usage.ts';
 
 /** A subject in a separate process, with the same methods. */
 export type SubjectClient = { [Method in SubjectMethod]: NonNullable<Subject[Method]> } & {
   name: SubjectName;
   /** Resident memory of the subject's process, MiB. */
   residentMib(): Promise<number>;
+  /** What its process, and the server that it uses, have spent until now. */
+  usage(): Promise<Usage>;
   end(): Promise<void>;
 };
 
-const MODULE = fileURLToPath(new URL('../subject-process.ts', import.meta.url));
+const BENCH_DIRECTORY = fileURLToPath(new URL('..', import.meta.url));
+
+export interface SubjectProcess {
+  /** The directory of another version of the bench; by default this one. */
+  directory?: string;
+  execArgv: readonly string[];
+  /** What the server has spent until now, if the subject uses one. */
+  serverUsage: () => Promise<Omit<Usage, 'client_cpu_ms'>>;
+}
 
 export async function startSubject(
   name: SubjectName,
   environment: Environment,
-  execArgv: readonly string[],
+  { directory = BENCH_DIRECTORY, execArgv, serverUsage }: SubjectProcess,
 ): Promise<SubjectClient> {
-  const remote = startRemote(MODULE, [name], execArgv);
+  const remote = startRemote(join(directory, 'subject-process.ts'), [name], execArgv);
   try {
     await remote.call('prepare', [environment]);
   } catch (error) {
@@ -32,6 +45,7 @@ export async function startSubject(
   return {
     name,
     end: () => remote.end(),
+    usage: async () => ({ client_cpu_ms: processCpuMs(remote.pid), ...(await serverUsage()) }),
     submit: forward('submit'),
     submitGraphs: forward('submitGraphs'),
     process: forward('process'),
