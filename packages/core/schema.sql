@@ -1250,6 +1250,14 @@ create type heddle.ending as (
   has_actions boolean
 );
 
+create type heddle.new_edges as (
+  parents uuid[],
+  children uuid[],
+  requires_success boolean[],
+  crosses boolean[],
+  relayed boolean[]
+);
+
 create type heddle.new_nodes as (
   containers json,
   tasks json,
@@ -1274,11 +1282,38 @@ create type heddle.new_requests as (
   expires timestamp with time zone[]
 );
 
+create type heddle.new_workflows as (
+  ids uuid[],
+  names text[],
+  linked boolean[],
+  task_counts integer[],
+  remaining integer[],
+  failed_tasks uuid[],
+  kinds text[],
+  traceparents text[]
+);
+
 create type heddle.picked as (
   ids uuid[],
   tids tid[],
   lanes integer[],
   grants text[]
+);
+
+create type heddle.plain_tasks as (
+  ids uuid[],
+  workflow_ids uuid[],
+  kind_ids integer[],
+  open_gates integer[],
+  linked boolean[],
+  names text[],
+  local_ids text[],
+  metadata jsonb[],
+  lanes integer[],
+  priority smallint[],
+  timeout_secs integer[],
+  deadline_basis smallint[],
+  expected_count bigint[]
 );
 
 create type heddle.report_parts as (
@@ -1363,10 +1398,11 @@ create type heddle.settling as (
 );
 
 create type heddle.submission as (
-  workflows jsonb,
+  workflows new_workflows,
+  edges new_edges,
+  plain plain_tasks,
   tasks json,
   specs json,
-  edges json,
   kinds integer[]
 );
 
@@ -2329,6 +2365,9 @@ UNION ALL
 -- heddle.store_nodes(p_nodes new_nodes, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
+-- heddle.store_plain_tasks(p_tasks plain_tasks, p_kinds integer[], p_now timestamp with time zone, p_lease bigint, p_holder text)
+--   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
+
 -- heddle.store_reported_logs(p_reports reports, p_as_asked boolean, p_log bytea, p_lines integer[])
 --   returns void, plpgsql, volatile
 
@@ -2341,10 +2380,10 @@ UNION ALL
 -- heddle.submit_and_claim(p_rows submission, p_now timestamp with time zone, p_terms claim_terms)
 --   returns TABLE(lanes integer[], now timestamp with time zone, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint), plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
--- heddle.submit_few(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[], p_now timestamp with time zone)
+-- heddle.submit_few(p_rows submission, p_now timestamp with time zone)
 --   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
--- heddle.submit_tasks(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[], p_now timestamp with time zone, p_lease bigint, p_holder text)
+-- heddle.submit_tasks(p_rows submission, p_now timestamp with time zone, p_lease bigint, p_holder text)
 --   returns integer[], plpgsql, volatile
 
 -- heddle.sweep_leases(p_limit integer, p_claim_timeout_ms integer, p_jitter double precision, p_now timestamp with time zone)

@@ -83,7 +83,14 @@ export class RowBuilder {
 
   constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary;
-    this.rows = { workflows: [], tasks: [], specs: [], edges: [], kindIds: [...vocabulary.kinds.values()] };
+    this.rows = {
+      isPlain: true,
+      workflows: [],
+      tasks: [],
+      specs: [],
+      edges: [],
+      kindIds: [...vocabulary.kinds.values()],
+    };
   }
 
   /** @param ended those of its tasks that end at once, because a stored parent failed */
@@ -129,11 +136,17 @@ export class RowBuilder {
       ...settingsToColumns(task),
     };
     if (task.local_id !== null) row.local_id = task.local_id;
-    if (task.delay_ms > 0) row.delay_ms = task.delay_ms;
     if (!isEmpty(task.metadata)) row.metadata = task.metadata;
-    if (task.policy !== undefined && task.policy !== 'FailOnFailure') row.policy = COMPLETION_POLICY_CODE[task.policy];
     if (fate.open_gates > 0) row.open_gates = fate.open_gates;
     if (fate.linked) row.linked = true;
+    this.rows.tasks.push(row);
+    if (this.#addRarities(row, task, fate)) this.rows.isPlain = false;
+  }
+
+  /** Adds to the row what only few tasks have; returns false if the task is plain. */
+  #addRarities(row: TaskRow, task: NewTask, fate: Fate): boolean {
+    if (task.delay_ms > 0) row.delay_ms = task.delay_ms;
+    if (task.policy !== undefined && task.policy !== 'FailOnFailure') row.policy = COMPLETION_POLICY_CODE[task.policy];
     if (fate.ended !== undefined) {
       row.ended_as = fate.ended.state;
       row.reason = fate.ended.reason;
@@ -150,7 +163,13 @@ export class RowBuilder {
       if (task.rules.length > 0) row.rules = this.#shapesOf(task);
       this.rows.specs.push(spec);
     }
-    this.rows.tasks.push(row);
+    return (
+      spec !== null ||
+      row.delay_ms !== undefined ||
+      row.policy !== undefined ||
+      fate.ended !== undefined ||
+      fate.place !== undefined
+    );
   }
 
   #specOf(task: NewTask, reads: TaskReads | undefined): SpecRow | null {

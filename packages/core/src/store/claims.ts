@@ -1,7 +1,8 @@
 import type { JsonObject } from '@heddle/base/json';
 import type { Queryable, Statement } from './database.ts';
 import { withCodes } from './sql-names.ts';
-import { submissionValues, type SubmissionRows } from './submissions.ts';
+import { SUBMISSION, submissionValues } from './submission-columns.ts';
+import type { SubmissionRows } from './submissions.ts';
 import {
   numberArray,
   SETTLE_ARGUMENTS,
@@ -59,8 +60,7 @@ const SETTLE_AND_CLAIM: ClaimStatement = {
 
 /** The first row has the lanes where tasks became ready, and the time. */
 const submitAndClaimText = ({ columns, from }: ClaimText): string => `select c.lanes, c.now, ${columns}
-    from ${from(`submit_and_claim(row($1::jsonb, $2::json, $3::json, $4::json, $5::integer[])::submission, $6,
-      row($7::integer[], $8, $9, $10, $11)::claim_terms) c`)}`;
+    from ${from(`submit_and_claim(${SUBMISSION}, $30, row($31::integer[], $32, $33, $34, $35)::claim_terms) c`)}`;
 
 const SUBMIT_AND_CLAIM: ClaimStatement = {
   plain: statement('workflows.submit_and_claim', submitAndClaimText(PLAIN)),

@@ -1,19 +1,19 @@
 import type { JsonObject } from '@heddle/base/json';
 import type { SettingColumns } from '@heddle/base/vocabulary/task-fields';
 import type { Queryable, Statement } from './database.ts';
+import { SUBMISSION, submissionValues } from './submission-columns.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
-const ARGUMENTS = '$1::jsonb, $2::json, $3::json, $4::json, $5::integer[], m.now';
-const MOMENT = 'with moment as materialized (select coalesce($6::timestamptz, clock_timestamp()) as now)';
+const MOMENT = 'with moment as materialized (select coalesce($30::timestamptz, clock_timestamp()) as now)';
 
 const SUBMIT: Statement = {
   name: 'workflows.submit',
-  text: `${MOMENT} select submit_tasks(${ARGUMENTS}, null, null) as lanes, m.now from moment m`,
+  text: `${MOMENT} select submit_tasks(${SUBMISSION}, m.now, null, null) as lanes, m.now from moment m`,
 };
 
 const SUBMIT_FEW: Statement = {
   name: 'workflows.submit_few',
-  text: `${MOMENT} select submit_few(${ARGUMENTS}) as lanes, m.now from moment m`,
+  text: `${MOMENT} select submit_few(${SUBMISSION}, m.now) as lanes, m.now from moment m`,
 };
 
 /** Maximum number of tasks whose statements are not planned again. */
@@ -86,17 +86,21 @@ const FORGET_KEYS: Statement = {
   text: `delete from idempotency where created_at < coalesce($1::timestamptz, clock_timestamp()) - interval '1 day'`,
 };
 
-/** A task for store_tasks. What is absent has its default, which saves parsing. */
-export interface TaskRow extends Partial<SettingColumns> {
+/** A task that `store_plain_tasks` can store. What is absent has its default, which saves parsing. */
+export interface PlainTaskRow extends Partial<SettingColumns> {
   id: string;
   workflow_id: string;
   kind_id: number;
   name: string;
   local_id?: string;
   metadata?: JsonObject;
-  delay_ms?: number;
   open_gates?: number;
   linked?: boolean;
+}
+
+/** A task for store_tasks. */
+export interface TaskRow extends PlainTaskRow {
+  delay_ms?: number;
   starts_by_webhook?: boolean;
   needs_runner?: boolean;
   has_spec?: boolean;
@@ -151,6 +155,8 @@ export interface WorkflowRow {
 }
 
 export interface SubmissionRows {
+  /** Whether all tasks are plain. */
+  isPlain: boolean;
   workflows: WorkflowRow[];
   tasks: TaskRow[];
   specs: SpecRow[];
@@ -167,18 +173,6 @@ export async function insertSubmissions(
   const statement = rows.tasks.length <= FEW_MAX ? SUBMIT_FEW : SUBMIT;
   const [row] = await queryable.query<{ lanes: number[]; now: number }>(statement, submissionValues(rows, now));
   return row!;
-}
-
-/** Parameters of submit_tasks($1 … $6). */
-export function submissionValues(rows: SubmissionRows, now: string | null): unknown[] {
-  return [
-    JSON.stringify(rows.workflows),
-    JSON.stringify(rows.tasks),
-    rows.specs.length > 0 ? JSON.stringify(rows.specs) : null,
-    rows.edges.length > 0 ? JSON.stringify(rows.edges) : null,
-    numberArray(rows.kindIds),
-    now,
-  ];
 }
 
 /** Asks whether tasks of shape `s` with metadata like `m` exist in one of the states `t`. */

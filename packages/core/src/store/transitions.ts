@@ -103,8 +103,8 @@ const RELAY_ONE: Statement = { name: 'tasks.relay_one', text: `select relay_one(
 /**
  * Formats an array of ids for PostgreSQL: UUIDs need no quoting, and this is far faster than the driver's general way.
  */
-export function uuidArray(ids: readonly string[]): string {
-  return `{${ids.join(',')}}`;
+export function uuidArray(ids: readonly (string | null)[]): string {
+  return `{${ids.map((id) => id ?? 'null').join(',')}}`;
 }
 
 export function numberArray(numbers: readonly (number | null)[]): string {

@@ -4,37 +4,38 @@
 
 -- Inserts validated workflows with their tasks; returns the lanes where tasks became ready. p_lease and p_holder: as in
 -- store_tasks.
-create or replace function submit_tasks(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[],
-  p_now timestamptz, p_lease bigint, p_holder text)
+create or replace function submit_tasks(p_rows submission, p_now timestamptz, p_lease bigint, p_holder text)
 returns integer[] language plpgsql as $$
-declare
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
 begin
   -- Those of their tasks that have ended already failed.
   insert into workflow (id, name, linked, task_count, remaining, succeeded, failed, canceled, skipped, failing, failed_task,
     kinds, traceparent, created_at, ended_at, outcome)
   select w.id, w.name, w.linked, w.task_count, w.remaining, 0, w.task_count - w.remaining, 0, 0,
-    w.task_count > w.remaining, w.failed_task, w.kinds, w.traceparent, v_now,
-    case when w.remaining = 0 then v_now end, case when w.remaining = 0 then :failed end
-  from jsonb_to_recordset(p_workflows)
-    as w(id uuid, name text, linked boolean, task_count integer, remaining integer, failed_task uuid, kinds integer[],
-      traceparent text);
-  if p_edges is not null then
+    w.task_count > w.remaining, w.failed_task, w.kinds::integer[], w.traceparent, p_now,
+    case when w.remaining = 0 then p_now end, case when w.remaining = 0 then :failed end
+  from unnest((p_rows.workflows).ids, (p_rows.workflows).names, (p_rows.workflows).linked, (p_rows.workflows).task_counts,
+      (p_rows.workflows).remaining, (p_rows.workflows).failed_tasks, (p_rows.workflows).kinds,
+      (p_rows.workflows).traceparents)
+    as w(id, name, linked, task_count, remaining, failed_task, kinds, traceparent);
+  if (p_rows.edges).parents is not null then
     insert into edge (parent_id, child_id, requires_success, crosses, relayed)
     select e.parent_id, e.child_id, e.requires_success, coalesce(e.crosses, false), coalesce(e.relayed, false)
-    from json_to_recordset(p_edges)
-      as e(parent_id uuid, child_id uuid, requires_success boolean, crosses boolean, relayed boolean);
+    from unnest((p_rows.edges).parents, (p_rows.edges).children, (p_rows.edges).requires_success, (p_rows.edges).crosses,
+        (p_rows.edges).relayed)
+      as e(parent_id, child_id, requires_success, crosses, relayed);
   end if;
-  return store_tasks(p_tasks, p_specs, p_kinds, v_now, p_lease, p_holder);
+  if (p_rows.plain).ids is not null then
+    return store_plain_tasks(p_rows.plain, p_rows.kinds, p_now, p_lease, p_holder);
+  end if;
+  return store_tasks(p_rows.tasks, p_rows.specs, p_rows.kinds, p_now, p_lease, p_holder);
 end $$;
 
 -- submit_tasks for a few tasks, whose statements take longer to plan than to run. Those of large sets are planned each time,
 -- since a plan for what a set has is faster than one for all that it could have.
-create or replace function submit_few(p_workflows jsonb, p_tasks json, p_specs json, p_edges json, p_kinds integer[],
-  p_now timestamptz)
+create or replace function submit_few(p_rows submission, p_now timestamptz)
 returns integer[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin
-  return submit_tasks(p_workflows, p_tasks, p_specs, p_edges, p_kinds, p_now, null, null);
+  return submit_tasks(p_rows, p_now, null, null);
 end $$;
 
 -- Inserts tasks of stored workflows; returns the lanes where tasks became ready. p_tasks: [the columns of `task` that
@@ -117,7 +118,7 @@ begin
 end $$;
 
 -- Stores submissions, then claims tasks. The first row has the lanes where tasks became ready and the time,
--- the others are claimed tasks. New tasks start at once if all of them may be claimed, no rule counts them and nothing in
+-- the others are claimed tasks. Plain tasks start at once if all of them may be claimed, no rule counts them and nothing in
 -- the lanes precedes them: then they never become ready.
 create or replace function submit_and_claim(p_rows submission, p_now timestamptz, p_terms claim_terms)
 returns table (lanes integer[], now timestamptz, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer,
@@ -129,14 +130,13 @@ declare
   v_lease bigint;
 begin
   perform lock_kinds(p_rows.kinds || p_terms.lanes);
-  if p_rows.specs is null and p_rows.kinds <@ p_terms.lanes and json_array_length(p_rows.tasks) <= p_terms.max_tasks
+  if p_rows.kinds <@ p_terms.lanes and cardinality((p_rows.plain).ids) <= p_terms.max_tasks
      and not exists (select 1 from ready r where r.lane = any(p_terms.lanes))
      and not exists (select 1 from shape s where s.kind_id = any(p_rows.kinds)) then
     v_lease := nextval('lease_id_seq');
   end if;
   now := coalesce(p_now, clock_timestamp());
-  lanes := submit_tasks(p_rows.workflows, p_rows.tasks, p_rows.specs, p_rows.edges, p_rows.kinds, now, v_lease,
-    p_terms.holder);
+  lanes := submit_tasks(p_rows, now, v_lease, p_terms.holder);
   return next;
   lanes := null;
   if v_lease is null then
@@ -149,7 +149,7 @@ begin
   with started as (
     select t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs, t.deadline_basis, t.linked,
       t.container_id, t.local_id, t.computed, t.priority
-    from json_to_recordset(p_rows.tasks) as n(id uuid) join task t on t.id = n.id and t.lease_id = v_lease
+    from task t where t.id = any((p_rows.plain).ids) and t.lease_id = v_lease
   ), leased as (
     insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms) overriding system value
     select v_lease, p_terms.holder, now,

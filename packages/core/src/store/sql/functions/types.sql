@@ -1,6 +1,6 @@
 -- Sets that functions pass to each other as one value. Their arrays have one entry per task, in one order.
-drop type if exists reports, report_parts, settling, settled, claim_terms, submission, ending, picked, sequence_steps, new_nodes, new_requests,
-  runner_market, runner_bars;
+drop type if exists reports, report_parts, settling, settled, claim_terms, submission, new_workflows, new_edges,
+  plain_tasks, ending, picked, sequence_steps, new_nodes, new_requests, runner_market, runner_bars;
 
 -- Reports on attempts, of distinct tasks; a null attempt means the current one. `reasons`: null if none has one.
 -- `extras`: [{id, metadata_patch, new_success, new_failures, expected_created: nodes that a generator announced, final:
@@ -26,8 +26,20 @@ create type report_parts as (results jsonb, notices jsonb, log bytea, lines inte
 -- A claim by who runs the tasks: its parameters as in claim. The lanes are null if no claim rides along.
 create type claim_terms as (lanes integer[], max_tasks integer, holder text, claim_timeout_ms integer, lease_ms integer);
 
--- Rows of submissions, as in submit_tasks.
-create type submission as (workflows jsonb, tasks json, specs json, edges json, kinds integer[]);
+-- Columns of workflows, edges and plain tasks to insert. An array that is null has only defaults. `lanes`: where those of
+-- the tasks that wait for nothing become ready.
+create type new_workflows as (ids uuid[], names text[], linked boolean[], task_counts integer[], remaining integer[],
+  failed_tasks uuid[], kinds text[], traceparents text[]);
+create type new_edges as (parents uuid[], children uuid[], requires_success boolean[], crosses boolean[], relayed boolean[]);
+create type plain_tasks as (ids uuid[], workflow_ids uuid[], kind_ids integer[], open_gates integer[], linked boolean[],
+  names text[], local_ids text[], metadata jsonb[], lanes integer[], priority smallint[], timeout_secs integer[],
+  deadline_basis smallint[], expected_count bigint[]);
+
+-- Rows of submissions. workflows: `remaining` are those of their tasks that have not ended yet, `failed_tasks` the first
+-- of those that have, `kinds` the texts of arrays. Either `plain`, or `tasks` and `specs` as in store_tasks. `edges`,
+-- `crosses` and `relayed`: null if there are none. kinds: those of the tasks.
+create type submission as (workflows new_workflows, edges new_edges, plain plain_tasks, tasks json, specs json,
+  kinds integer[]);
 
 -- The answer of a settle; the task that it started, or null; whether a claim along with it may find tasks.
 create type settled as (moved json, started uuid, may_claim boolean);
