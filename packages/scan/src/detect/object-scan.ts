@@ -174,7 +174,13 @@ export class ObjectScan {
     const at = start - from + (isPlain ? secret_at : 0);
     if (this.#format === undefined) this.#format = structureOf(this.#context.path);
     const key = keyPathOf(text, at, { format: this.#format, isWhole: from === 0 });
-    return { path: this.#context.path, text: isPlain ? text : match, at: isPlain ? at : secret_at, key };
+    return {
+      path: this.#context.path,
+      text: isPlain ? text : match,
+      at: isPlain ? at : secret_at,
+      key,
+      prefixes: this.#context.plan.prefixes,
+    };
   }
 
   /**

@@ -1,5 +1,6 @@
 import { deserialize, serialize } from 'node:v8';
 
+import { prefixesOf } from './judge/known-prefixes.ts';
 import type { KeywordAutomaton } from './keywords/trie.ts';
 import { type AllowlistPlan, BLOCK_STARTS, isGuarded, type PathRulePlan, type RulePlan } from './rules/rule-plan.ts';
 
@@ -33,6 +34,8 @@ export interface RulesOutline {
   has_required: boolean;
   /** Some rule looks at every object. */
   has_unguarded: boolean;
+  /** Of the credentials that rules recognize by their form, in lower case. */
+  prefixes: readonly string[];
 }
 
 /** By keyword: its bytes, and the rules to try at a hit: `rules[first[k]]` to before `rules[first[k + 1]]`. */
@@ -149,6 +152,7 @@ function outlineOf(rules: readonly RulePlan[]): RulesOutline {
     everywhere: everywhere.map(([number]) => number),
     has_required: rules.some(({ rule }) => rule.required.length > 0),
     has_unguarded: rules.some((rule) => !isGuarded(rule)),
+    prefixes: prefixesOf(rules.map(({ rule }) => rule)),
   };
 }
 

@@ -71,6 +71,11 @@ export class DetectionPlan {
     this.scanner = new KeywordScanner(automaton, bufferBytes(this.before + this.after));
   }
 
+  /** Of the credentials that rules recognize by their form. */
+  get prefixes(): readonly string[] {
+    return this.#compiled.outline.prefixes;
+  }
+
   /** True if some rule can only be decided at the end of the object. */
   get hasRequired(): boolean {
     return this.#compiled.outline.has_required;

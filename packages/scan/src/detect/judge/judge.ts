@@ -4,7 +4,9 @@ import { type Confidence, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import type { Candidate } from '../matches.ts';
 import { checksumHolds } from '../rules/checksum.ts';
 import type { KeyPath } from '../structure/key-path.ts';
+import { doubtOfAssignment, doubtOfPassword, doubtOfValue, isOfWords } from './doubts.ts';
 import { type Assignment, featuresOf } from './features.ts';
+import { knownPrefixOf } from './known-prefixes.ts';
 import { Letters, type LetterTables } from './letters.ts';
 import { kindsOf, nameBefore, namesDigest, wordsOf } from './names.ts';
 import { type Network, probabilityOf } from './network.ts';
@@ -18,6 +20,8 @@ export interface JudgedPlace {
   text: string;
   at: number;
   key: KeyPath;
+  /** Of the credentials that the rules of the scan recognize by their form, in lower case. */
+  prefixes: readonly string[];
 }
 
 export interface Verdict {
@@ -33,6 +37,8 @@ const THRESHOLDS: readonly (readonly [Confidence, number])[] = [
 ];
 
 const NAME_SHOWN_MAX = 60;
+/** Bytes of a host name that are looked at. */
+const HOST_MAX = 80;
 
 interface Weights {
   letters: LetterTables;
@@ -60,11 +66,20 @@ export function judge(candidate: Candidate, place: JudgedPlace): Verdict | null 
   if (rule.confidence !== undefined) return { confidence: rule.confidence, confidence_reason: 'the rule sets it' };
   if (rule.checksum !== undefined)
     return { confidence: 'high', confidence_reason: 'the value has the form and the checksum of the rule' };
+  const doubt = doubtOfMatch(candidate, place);
+  if (doubt !== null)
+    return { confidence: 'low', confidence_reason: `the value has the form of the rule, but ${doubt}` };
   const lower = candidate.secret.toLowerCase();
   const part = candidate.rule.generic ? undefined : rule.keywords.find((word) => lower.includes(word));
   if (part !== undefined)
     return { confidence: 'high', confidence_reason: `the value itself has the form of the rule, with "${part}"` };
   return { confidence: 'medium', confidence_reason: 'the value fits the rule by its form and the text around it' };
+}
+
+function doubtOfMatch({ rule: { rule }, secret }: Candidate, { text, at }: JudgedPlace): string | null {
+  if (rule.by_name === true && isOfWords(secret, weights().letters)) return 'it consists of words';
+  const after = text.slice(at + secret.length, at + secret.length + HOST_MAX);
+  return doubtOfPassword(secret, after);
 }
 
 function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPlace): Verdict | null {
@@ -76,8 +91,18 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   const probability = scoreOf(assignment);
   const scored = THRESHOLDS.find(([, minimum]) => probability >= minimum)?.[0];
   if (scored === undefined) return null;
+  const doubt = scored === 'low' ? null : doubtOf(assignment, place);
+  if (doubt !== null) return { confidence: 'low', confidence_reason: `${nameReason(assignment)}, but ${doubt}` };
   const confidence = rule.confidence !== undefined && isAtLeast(scored, rule.confidence) ? rule.confidence : scored;
   return { confidence, confidence_reason: `${nameReason(assignment)}; ${valueReason(secret, confidence)}` };
+}
+
+function doubtOf(assignment: Assignment, { text, at, prefixes }: JudgedPlace): string | null {
+  const prefix = knownPrefixOf(assignment.value, prefixes);
+  // A value with the form belongs to the rule of that form.
+  if (prefix !== undefined) return `the value has the prefix ${prefix} of a known credential without its form`;
+  const lineBefore = text.slice(0, at).split('\n').at(-2) ?? '';
+  return doubtOfValue(assignment.value, weights().letters) ?? doubtOfAssignment({ ...assignment, lineBefore });
 }
 
 /** The score of an assignment, 0 to 1, and what it would be if one side of it said something else. */

@@ -1,0 +1,175 @@
+import type { Assignment } from './features.ts';
+import type { Letters } from './letters.ts';
+import { wordsOf } from './names.ts';
+import { HEX, UUID } from './shapes.ts';
+
+/** An assignment with the line before its own. */
+export type DoubtedAssignment = Pick<Assignment, 'value' | 'name' | 'parents' | 'before'> & { lineBefore: string };
+
+const RANDOM_LENGTH_MIN = 16;
+
+/** Returns why a value was probably made up or changed by hand; null without a reason. */
+export function doubtOfValue(value: string, letters: Letters): string | null {
+  if (isSequence(value)) return 'the value runs through the alphabet or the digits';
+  if (repeatsBlock(value)) return 'the value repeats a part of itself';
+  if (saysThatItIsNone(value)) return 'the value contains a word for an example';
+  if (isOfWords(value, letters)) return 'the value consists of words';
+  if (CONSTANT.test(value)) return 'the value is the name of a constant';
+  return null;
+}
+
+/** Returns why what is assigned to the name of a secret is probably none; null without a reason. */
+export function doubtOfAssignment({ value, name, parents, before, lineBefore }: DoubtedAssignment): string | null {
+  const spelled = wordsOf(name);
+  if (spelled === 'key' && parents === '') return 'it may be the key of anything';
+  if (INVALID_NAME.test(spelled) || INVALID_TEXT.test(before) || INVALID_TEXT.test(lineBefore))
+    return 'the text around it calls it invalid';
+  if (hasStraySign(value)) return 'the value has a sign or two that tokens do not contain';
+  if (hasStrayLetter(value)) return 'all characters of the value but one or two are of a smaller alphabet';
+  return null;
+}
+
+/** Hosts that are reserved for documentation; manual pages write a mark before the dot. */
+const EXAMPLE_HOST = /^@(?:[\w-]+\.)*example(?:\\&)?\.(?:com|net|org)\b/i;
+const OWN_PASSWORD = /^(?:my|your)[-_](?:[a-z]+[-_])*(?:secret|password|passwd|pass|pw|pwd|token|key)$/i;
+
+/** Returns why what a rule found is an example of a password; null without a reason. */
+export function doubtOfPassword(value: string, after: string): string | null {
+  if (EXAMPLE_HOST.test(after)) return 'its host is one of documentation';
+  if (OWN_PASSWORD.test(value)) return 'it is a placeholder';
+  return null;
+}
+
+const INVALID_NAME =
+  /(?:^|_)(?:bad|invalid|incorrect|wrong|malformed|expired|revoked|fake|dummy|mock|bogus|(?:non|not)_?(?:matching|valid|real))(?:_|$)/;
+const INVALID_TEXT =
+  /\b(?:invalid|incorrect|malformed|truncated|fake|dummy|bogus|placeholder|not (?:a )?(?:real|valid)|wrong (?:key|token|secret|password|length|format))\b/i;
+
+/** Three words or more, each with a digit or two at its end at most. */
+const CONSTANT = /^[A-Z]+\d{0,2}(?:_[A-Z]+\d{0,2}){2,}$/;
+
+const SEQUENCE_MIN = 6;
+
+/** Returns whether characters follow each other in the alphabet: `abcdef`, `654321`, or in turns, as in `a1b2c3d4`. */
+function isSequence(value: string): boolean {
+  return hasSteps(value, 1) || hasSteps(value, 2);
+}
+
+/** Whether enough characters in a row are each the next one, or the one before, to that `stride` places earlier. */
+function hasSteps(value: string, stride: 1 | 2): boolean {
+  let run = 0;
+  for (let at = 2 * stride; at < value.length; at++) {
+    const step = stepTo(value, at, stride);
+    run = step !== 0 && step === stepTo(value, at - stride, stride) ? run + 1 : 0;
+    if (run >= SEQUENCE_MIN - 2) return true;
+  }
+  return false;
+}
+
+/** 1 or -1 between neighbors in the alphabet or in the digits, else 0. */
+function stepTo(value: string, at: number, stride: number): number {
+  const [from, to] = [value.charCodeAt(at - stride) | 0x20, value.charCodeAt(at) | 0x20];
+  if (from === 0x39 && to === 0x30) return 1;
+  const step = to - from;
+  return step === 1 || step === -1 ? step : 0;
+}
+
+const BLOCK_MIN = 6;
+/** Different characters in a part, without which it says little. */
+const BLOCK_SIGNS_MIN = 3;
+const BLOCK_VALUE_MAX = 128;
+/** Chance that a random value repeats a part of itself, above which that means nothing. */
+const CHANCE_MAX = 1e-4;
+
+/** Returns whether a part of the value occurs twice that is too long to do so by chance. */
+function repeatsBlock(value: string): boolean {
+  const { length } = value;
+  if (length > BLOCK_VALUE_MAX || value.startsWith('eyJ')) return false;
+  const alphabet = HEX.test(value) ? 16 : 32;
+  const pairs = (length * length) / 2;
+  const block = Math.max(BLOCK_MIN, Math.ceil(Math.log(pairs / CHANCE_MAX) / Math.log(alphabet)));
+  const seen = new Set<string>();
+  for (let at = 0; at + block <= length; at++) {
+    const part = value.slice(at, at + block);
+    if (/[^A-Za-z0-9]/.test(part) || new Set(part).size < BLOCK_SIGNS_MIN) continue;
+    if (seen.has(part)) return true;
+    seen.add(part);
+  }
+  return false;
+}
+
+const EXAMPLE_WORD =
+  /fake|dummy|sample|example|placeholder|invalid|notreal|changeme|truncated|redacted|insert|replace/i;
+const EXAMPLE_VALUE_MAX = 100;
+
+function saysThatItIsNone(value: string): boolean {
+  return value.length <= EXAMPLE_VALUE_MAX && EXAMPLE_WORD.test(value);
+}
+
+const LONG_MIN = 32;
+/** Of the letters, and of their triples in a longer value. */
+const WORDS_SHARE = 0.8;
+const TRIPLES_SHARE = 0.6;
+const DIGITS_SHARE_MAX = 0.1;
+
+/** Returns whether nearly all letters belong to words, as in a path or the name of something. */
+export function isOfWords(value: string, letters: Letters): boolean {
+  const { length } = value;
+  if (length < RANDOM_LENGTH_MIN || length > BLOCK_VALUE_MAX) return false;
+  const { covered, triples } = letters.measure(value.toLowerCase());
+  const signs = value.replaceAll(/[A-Za-z0-9]/g, '').length;
+  if ((covered * length) / Math.max(1, length - signs) >= WORDS_SHARE) return true;
+  const digits = value.replaceAll(/\D/g, '').length;
+  return length >= LONG_MIN && digits <= DIGITS_SHARE_MAX * length && triples >= TRIPLES_SHARE;
+}
+
+const STRAY_SIGNS_MAX = 4;
+const STRAY_SHARE = 0.1;
+
+/** Returns whether letters and digits as random as a token's have a few signs among them that tokens do not have. */
+function hasStraySign(value: string): boolean {
+  if (value.length < RANDOM_LENGTH_MIN) return false;
+  // The name and value of a cookie may be a value of their own; an escape is a character.
+  const body = value
+    .replace(/={1,2}$/, '')
+    .replace(/^_?[a-z]+(?:_[a-z]+)*=/, '')
+    .replaceAll(/%[0-9A-Fa-f]{2}/g, '');
+  const signs = body.replaceAll(/[\w.:/+~-]/g, '').length;
+  return signs > 0 && signs <= STRAY_SIGNS_MAX && signs <= Math.max(1, STRAY_SHARE * value.length);
+}
+
+const STRAY_LETTERS_MAX = 2;
+/** A letter or digit at either end may mark the kind of a token. */
+const MARK_MAX = 4;
+const ALPHABETS: readonly (readonly [RegExp, number])[] = [
+  [/[0-9a-f]/g, 16 / 36],
+  [/[0-9A-F]/g, 16 / 36],
+  [/[0-9a-z]/g, 36 / 62],
+  [/[0-9A-Z]/g, 36 / 62],
+];
+
+/** Returns whether all letters and digits but one or two are of an alphabet that a random value would have left oftener. */
+function hasStrayLetter(value: string): boolean {
+  if (UUID.test(value)) return false;
+  return value.split(/[^A-Za-z0-9]+/).some((part) => {
+    const { length } = part;
+    if (length < RANDOM_LENGTH_MIN) return false;
+    return ALPHABETS.some(([alphabet, share]) => {
+      const rest = part.replaceAll(alphabet, '').length;
+      if (rest === 0 || rest > STRAY_LETTERS_MAX) return false;
+      const inner = part.slice(MARK_MAX, -MARK_MAX).replaceAll(alphabet, '').length;
+      return inner === rest && chanceOf(rest, length, share) < CHANCE_MAX;
+    });
+  });
+}
+
+/** Returns the chance that at most `few` of `length` random characters are outside of a share of their alphabet. */
+function chanceOf(few: number, length: number, share: number): number {
+  let chance = 0;
+  let ways = 1;
+  for (let count = 0; count <= few; count++) {
+    chance += ways * share ** (length - count) * (1 - share) ** count;
+    ways = (ways * (length - count)) / (count + 1);
+  }
+  return chance;
+}

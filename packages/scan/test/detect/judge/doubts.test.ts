@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+import { doubtOfAssignment, doubtOfValue } from '../../../src/detect/judge/doubts.ts';
+import { Letters, type LetterTables } from '../../../src/detect/judge/letters.ts';
+import type { Detection } from '../../../src/detect/port.ts';
+import { detectorOf, scanObject } from '../../support/detect/fixture.ts';
+import { expandCase } from '../../support/detect/rules/case-text.ts';
+
+const weights = new URL('../../../src/detect/judge/weights.json', import.meta.url);
+const letters = new Letters((JSON.parse(readFileSync(weights, 'utf8')) as { letters: LetterTables }).letters);
+const builtin = detectorOf(undefined, { confidence: 'low' });
+
+function only(template: string, path = 'app.env'): Detection {
+  const { text } = expandCase({ path, text: template }, `${path} ${template}`);
+  const found = scanObject(builtin, text, { path });
+  assert.equal(found.length, 1, text);
+  return found[0]!;
+}
+
+/** Asserts that a text is doubted for a reason, while the same text with another value is not. */
+function doubted(template: string, reason: RegExp, certain: string, path?: string): void {
+  const { confidence, confidence_reason } = only(template, path);
+  assert.equal(confidence, 'low', template);
+  assert.match(confidence_reason, reason, template);
+  assert.notEqual(only(certain, path).confidence, 'low', certain);
+}
+
+test('runs of the alphabet and of digits are doubted, also in turns', () => {
+  doubted('SHOP_TOKEN={{alnum:12}}defghi{{alnum:12}}\n', /alphabet/, 'SHOP_TOKEN={{alnum:12}}dxfthi{{alnum:12}}\n');
+  doubted('SHOP_TOKEN={{lower:12}}765432{{lower:12}}\n', /alphabet/, 'SHOP_TOKEN={{lower:12}}719432{{lower:12}}\n');
+  doubted('SHOP_TOKEN=a1b2c3d4e5f6{{lower:20}}\n', /alphabet/, 'SHOP_TOKEN=a1k2c7d4x5f6{{lower:20}}\n');
+});
+
+test('a value that repeats a part of itself is doubted, unless chance explains it', () => {
+  assert.match(doubtOfValue('kQ7vZt2m4hJp0sYd8kQ7vZt2m', letters) ?? '', /repeats/);
+  assert.equal(doubtOfValue('kQ7vZ4hJp0sYd8wTkQ7vZ2m', letters), null);
+  // Keys of fixed parts, and zero bytes.
+  assert.equal(doubtOfValue('MIGHAAAAAAAAAAk4hJp0sYd8wTAAAAAAAAAAkQ7', letters), null);
+});
+
+test('values that say what they are, words and names of constants are doubted', () => {
+  doubted('SHOP_TOKEN={{alnum:14}}fake{{alnum:14}}\n', /word for an example/, 'SHOP_TOKEN={{alnum:32}}\n');
+  assert.match(doubtOfValue('SHOP_PKCS11_OBJ_FLAG_LABEL', letters) ?? '', /constant/);
+  assert.match(doubtOfValue('/main/sdk/storage/javascript/advanced-requests', letters) ?? '', /words/);
+});
+
+test('the name key alone says less than a name with an owner or a key around it', () => {
+  doubted('key = "{{alnum:40}}"', /key of anything/, 'api_key = "{{alnum:40}}"', 'app.py');
+  doubted('key: {{alnum:40}}\n', /key of anything/, 'shop:\n  key: {{alnum:40}}\n', 'app.yaml');
+});
+
+test('what names or comments call invalid is doubted', () => {
+  doubted('invalid_token = "{{alnum:40}}"', /invalid/, 'shop_token = "{{alnum:40}}"', 'app.py');
+  const line = 'api_token = "{{alnum:40}}"';
+  doubted(`# a malformed one\n${line}`, /invalid/, `# the one of the shop\n${line}`, 'app.py');
+});
+
+test('a token with a sign or a letter that others of its kind do not have is doubted', () => {
+  doubted('shop_token = "{{alnum:20}}%{{alnum:19}}"', /sign/, 'shop_token = "{{alnum:40}}"', 'app.py');
+  doubted('shop_token = "{{hex:20}}q{{hex:19}}"', /smaller alphabet/, 'shop_token = "q{{hex:40}}"', 'app.py');
+  doubted('shop_token = "{{upper:20}}k{{upper:19}}"', /smaller alphabet/, 'shop_token = "{{upper:40}}"', 'app.py');
+  // Passwords have signs, and so have cookies and escapes.
+  assert.notEqual(only('db_password = "x7!Kq%2mP#vR9$tL"', 'app.py').confidence, 'low');
+  for (const value of ['Bm0mqJkmX1SvnNm5CtMm%2FS1wxupQG7GtPyXnqNE', 'shop_session=4hJp0sYd8wTkQ7vZt2mX9wR1'])
+    assert.equal(doubtOfAssignment({ value, name: 'token', parents: '', before: '', lineBefore: '' }), null, value);
+});
+
+test('the prefix of a known credential without its form is doubted', () => {
+  doubted('SHOP_TOKEN=apify_api_{{alnum:20}}\n', /prefix apify_api_/, 'SHOP_TOKEN=acme_api_{{alnum:20}}\n');
+});
+
+test('passwords of documentation are doubted', () => {
+  doubted(
+    'http://deploy:{{alnum:14}}@git.example.org/a',
+    /documentation/,
+    'http://deploy:{{alnum:14}}@git.shop.test/a',
+  );
+  doubted('mysql://root:my-secret-pw@db.shop.test/a', /placeholder/, 'mysql://root:{{alnum:12}}@db.shop.test/a');
+});
