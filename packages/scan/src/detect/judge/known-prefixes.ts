@@ -10,7 +10,10 @@ const SHARED =
 export function prefixesOf(rules: readonly Rule[]): readonly string[] {
   const specific = rules.filter(({ judged, tags, by_name }) => !judged && !tags.includes('generic') && !by_name);
   const keywords = specific.flatMap(({ keywords: words, regex = '' }) => {
-    const pattern = regex.replace(/^(?:\\b|\(\?:|\()+/, '').replaceAll('\\', '').toLowerCase();
+    const pattern = regex
+      .replace(/^(?:\\b|\(\?:|\()+/, '')
+      .replaceAll('\\', '')
+      .toLowerCase();
     return words.filter((word) => pattern.startsWith(word));
   });
   return [...new Set(keywords.filter(isPrefix))];
