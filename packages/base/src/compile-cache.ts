@@ -21,11 +21,20 @@ export function ownDirectory(root: string): string | null {
   const user = process.getuid?.();
   const path = join(root, user === undefined ? 'heddle-code' : `heddle-code-${user}`);
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    create(path);
     const stats = lstatSync(path);
     const isOwn = user === undefined || (stats.uid === user && (stats.mode & 0o022) === 0);
     return stats.isDirectory() && isOwn ? path : null;
   } catch {
     return null;
+  }
+}
+
+/** Not recursively: Node would try without end where nothing can be created, as in /proc. */
+function create(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

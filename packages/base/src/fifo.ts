@@ -14,6 +14,11 @@ export class Fifo<T> {
     this.#length += 1;
   }
 
+  /** Returns the item that is shifted next. */
+  peek(): T | undefined {
+    return this.#items[this.#head];
+  }
+
   shift(): T | undefined {
     if (this.#length === 0) return undefined;
     const item = this.#items[this.#head];

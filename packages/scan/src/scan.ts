@@ -3,6 +3,7 @@ import { messageOf } from '@heddle/base/thrown';
 import { ScanRun } from './coordinator/scan-run.ts';
 import type { ScanEnvironment, ScanObserver } from './coordinator/observer.ts';
 import { type Checkpoint, StateJournal } from './coordinator/state-journal.ts';
+import type { StartWorker } from './coordinator/worker-thread.ts';
 import type { CompiledRules } from './detect/packed-rules.ts';
 import { rulesOfScan } from './detect/rules-of-scan.ts';
 import { emptyMetrics } from './graph/metrics.ts';
@@ -43,6 +44,7 @@ export async function startScan(
       environment,
       journal,
       journal?.checkpoint ?? initialCheckpoint(),
+      await localWorker(options, environment),
     );
     if (journal !== null) await run.replay(journal.replay());
     return await run.run(startedAt);
@@ -51,6 +53,15 @@ export async function startScan(
     for (const source of sources) await source.close();
     journal?.close();
   }
+}
+
+/** Sources on this machine, which a scan reads about as fast as it searches them. */
+const LOCAL_SOURCES: readonly SourceSpec['type'][] = ['path', 'list', 'staged', 'diff', 'git'];
+
+/** The code of workers is loaded in this thread only if one works here. */
+async function localWorker({ sources }: ScanOptions, { usesOwnThread = false }: ScanEnvironment): Promise<StartWorker | undefined> {
+  if (!usesOwnThread || !sources.every(({ type }) => LOCAL_SOURCES.includes(type))) return undefined;
+  return (await import('./coordinator/local-worker.ts')).startLocalWorker;
 }
 
 interface VerifyingPart {

@@ -5,7 +5,6 @@ import { BaselineCollector } from '../baseline/write-baseline.ts';
 import type { RuleText } from '../options.ts';
 import type { Finding, Problem, ScanProgress, ScanSummary } from '../result.ts';
 import { startScan } from '../scan.ts';
-import type { StartedThread } from '../coordinator/worker-thread.ts';
 import { LOCK_SUFFIX } from '../coordinator/state-lock.ts';
 import { HeddleError } from '@heddle/base/errors';
 import { silentLogger } from '@heddle/base/logger';
@@ -50,23 +49,13 @@ export interface ScanTerminal extends ReportTerminal {
   flushed: () => Promise<void>;
 }
 
-/** The process that a scan runs in. */
-interface ScanProcess {
-  interrupted: AbortSignal;
-  firstThread: StartedThread;
-}
-
 /** How a scan was made to end early. */
 type Ending = 'interrupted' | 'closed' | 'failed';
 
 /** `heddle scan`: from the command line to the exit code. Every failure is an error of the scan, never a finding. */
-export async function runScan(
-  request: ScanRequest,
-  terminal: ScanTerminal,
-  firstThread: StartedThread,
-): Promise<ScanExit> {
+export async function runScan(request: ScanRequest, terminal: ScanTerminal): Promise<ScanExit> {
   try {
-    return await untilInterrupted<ScanExit>((interrupted) => scan(request, terminal, { interrupted, firstThread }));
+    return await untilInterrupted<ScanExit>((interrupted) => scan(request, terminal, interrupted));
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
     if (error instanceof HeddleError) throw refused(error.message, error);
@@ -77,17 +66,21 @@ export async function runScan(
   }
 }
 
-async function scan(request: ScanRequest, terminal: ScanTerminal, process: ScanProcess): Promise<ScanExit> {
+async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
   const spool = request.diff === STDIN ? new SpooledInput() : null;
   try {
-    await spool?.fill(process.interrupted);
-    return await scanSources(spool === null ? request : { ...request, diff: spool.path }, terminal, process);
+    await spool?.fill(interrupted);
+    return await scanSources(spool === null ? request : { ...request, diff: spool.path }, terminal, interrupted);
   } finally {
     spool?.remove();
   }
 }
 
-async function scanSources(request: ScanRequest, terminal: ScanTerminal, process: ScanProcess): Promise<ScanExit> {
+async function scanSources(
+  request: ScanRequest,
+  terminal: ScanTerminal,
+  interrupted: AbortSignal,
+): Promise<ScanExit> {
   const notice = request.quiet ? (): void => undefined : terminal.notice;
   const { specs: sources, directories } = sourcesOf(request);
   const options = optionsOf(request, { sources, rules: await rulesOfRequest(request, directories, notice) });
@@ -103,7 +96,7 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, process
     const outcomes = new ScanOutcomes({ reports, ignored, baseline, collector, showSecrets, onlyActive });
     const state = request.state === null ? [] : [request.state, `${request.state}${LOCK_SUFFIX}`];
     const own = [...reports.targets, ...(baselineFile?.target ? [baselineFile.target] : []), ...state];
-    const run = new Run(outcomes, terminal, process, reports.hasFiles);
+    const run = new Run(outcomes, terminal, interrupted, reports.hasFiles);
     const summary = outcomes.summary(await run.start(withoutOwnFiles(options, own, directories), request.state));
     const { ending } = run;
     terminal.stopProgress();
@@ -150,16 +143,13 @@ async function openTemplate(path: string): Promise<OpenTemplate> {
 class Run {
   readonly #outcomes: ScanOutcomes;
   readonly #terminal: ScanTerminal;
-  readonly #firstThread: StartedThread;
   readonly #abort = new AbortController();
   #ending: Ending | null = null;
   #failure: unknown = null;
 
-  constructor(outcomes: ScanOutcomes, terminal: ScanTerminal, process: ScanProcess, hasFiles: boolean) {
-    const { interrupted } = process;
+  constructor(outcomes: ScanOutcomes, terminal: ScanTerminal, interrupted: AbortSignal, hasFiles: boolean) {
     this.#outcomes = outcomes;
     this.#terminal = terminal;
-    this.#firstThread = process.firstThread;
     if (interrupted.aborted) this.#end('interrupted');
     else interrupted.addEventListener('abort', () => this.#end('interrupted'), { once: true });
     terminal.onClosed((error) => {
@@ -186,7 +176,7 @@ class Run {
       clock: systemClock,
       log: silentLogger,
       signal: this.#abort.signal,
-      firstThread: this.#firstThread,
+      usesOwnThread: true,
     };
     const summary = await startScan(options, observer, {
       ...environment,

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 
 import { systemClock } from '@heddle/base/clock';
-import { startThread } from '../coordinator/worker-thread.ts';
 import type { ScanTerminal } from './run-scan.ts';
 import { keepHeapSmall } from './small-heap.ts';
 import { Output } from '@heddle/base/terminal/output';
@@ -67,13 +66,6 @@ async function scan(paths: readonly string[], options: object): Promise<void> {
     flushed: () => new Promise((resolve) => void stdout.write('', () => resolve())),
   };
   keepHeapSmall();
-  // Loads its code at the same time as this one.
-  const firstThread = startThread(0);
-  try {
-    const { runScan } = await import('./run-scan.ts');
-    process.exitCode = await runScan(request, terminal, firstThread);
-  } finally {
-    // It has ended by now, unless the scan was refused before it was needed.
-    void firstThread.worker.terminate();
-  }
+  const { runScan } = await import('./run-scan.ts');
+  process.exitCode = await runScan(request, terminal);
 }

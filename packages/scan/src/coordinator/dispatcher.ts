@@ -59,7 +59,7 @@ export class Dispatcher {
       this.#returned.sort((a, b) => a.object.index - b.object.index);
     }
     // A worker busy with a long object may itself be waiting for this one.
-    const able = workers.filter(({ isReady, isClosing, hasEnded }) => isReady && !isClosing && !hasEnded);
+    const able = workers.filter((worker) => this.#isAble(worker));
     const worker = able.sort((a, b) => a.outstanding.size - b.outstanding.size)[0];
     if (worker !== undefined && isFirst(this.#returned[0])) this.#send(worker, 1);
   }
@@ -83,13 +83,23 @@ export class Dispatcher {
   }
 
   #hasCapacity(worker: WorkerThread): boolean {
-    if (!worker.isReady || worker.isClosing || worker.hasEnded || worker.busyWith !== null) return false;
-    return worker.outstanding.size <= this.#batchMax;
+    return this.#isAble(worker) && worker.busyWith === null && worker.outstanding.size <= this.#batchMax;
+  }
+
+  #isAble({ isReady, isClosing, hasEnded, objectBytesMax }: WorkerThread): boolean {
+    return isReady && !isClosing && !hasEnded && this.#nextBytes <= objectBytesMax;
+  }
+
+  /** Bytes of the object that is sent next. */
+  get #nextBytes(): number {
+    return (this.#returned[0] ?? this.#queue.peek())?.object.size_hint ?? 0;
   }
 
   #send(worker: WorkerThread, count: number): void {
     const objects: NumberedObject[] = [];
-    for (let next = this.#take(); next !== undefined; next = objects.length < count ? this.#take() : undefined) {
+    while (objects.length < count && this.#nextBytes <= worker.objectBytesMax) {
+      const next = this.#take();
+      if (next === undefined) break;
       next.reference.detach();
       objects.push(next.object);
       worker.outstanding.set(next.object.index, next.object);

@@ -3,7 +3,6 @@ import type { Logger } from '@heddle/base/logger';
 import type { ExplainTarget, LineExplanation } from '../detect/explain/line-explanation.ts';
 import type { LiveCounts } from '../graph/live.ts';
 import type { Finding, Problem, ScanProgress } from '../result.ts';
-import type { StartedThread } from './worker-thread.ts';
 
 /**
  * Receives the results of a scan. Findings and problems arrive in the order of the objects; a returned promise is
@@ -34,8 +33,8 @@ export interface ScanEnvironment {
   workBytesMin?: number;
   /** Entry module of the worker threads; their own by default. */
   workerEntry?: URL;
-  /** A thread that was started ahead, which saves the time that it takes to load. */
-  firstThread?: StartedThread;
+  /** Scans small inputs in this thread, without starting others: for a process that does nothing else. */
+  usesOwnThread?: boolean;
   /** Scans nothing but the object of one line, and explains that line. */
   explain?: ExplainTarget & { onExplained(explanation: LineExplanation): void };
   /** Receives the resources each thread still holds when it ends, this thread last: all zero, however the run ended. */

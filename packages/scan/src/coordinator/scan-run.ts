@@ -24,8 +24,8 @@ import { progressOf, summaryOf, totalOf } from './run-figures.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { Checkpoint } from './state-journal.ts';
 import { workerInit } from './worker-init.ts';
-import type { WorkerThread } from './worker-thread.ts';
-import { Workers } from './workers.ts';
+import type { StartWorker, WorkerThread } from './worker-thread.ts';
+import { slotsOf, Workers } from './workers.ts';
 
 const PROGRESS_MS = 250;
 
@@ -65,6 +65,7 @@ export class ScanRun {
     environment: ScanEnvironment,
     journal: RunJournal | null,
     beginning: Checkpoint,
+    local?: StartWorker,
   ) {
     this.#options = options;
     this.#observer = observer;
@@ -78,8 +79,8 @@ export class ScanRun {
     this.#metricsBefore = beginning.metrics;
     const { threads, archives, frontierCapacity } = options;
     const depthMax = archives.enabled ? archives.depthMax : 0;
-    this.#budget = CountBudget.create(frontierCapacity, threads + 1);
-    this.#control = new Int32Array(new SharedArrayBuffer((CONTROL.FIRST + threads * CONTROL.PER_WORKER) * 4));
+    this.#budget = CountBudget.create(frontierCapacity, slotsOf(threads) + 1);
+    this.#control = new Int32Array(new SharedArrayBuffer((CONTROL.FIRST + slotsOf(threads) * CONTROL.PER_WORKER) * 4));
     const frontier = new ObjectFrontier(this.#budget, depthMax);
     this.#dispatcher = new Dispatcher(this.#budget, frontier, threads);
     this.#results = this.#reorder(beginning.next_index);
@@ -87,7 +88,7 @@ export class ScanRun {
     const watching = {
       threads,
       entry: environment.workerEntry,
-      first: environment.firstThread,
+      local,
       step_ms_max: SLOW_RULES * options.ruleTimeoutMs + HANG_SLACK_MS,
       clock: environment.clock,
       work_bytes_min: environment.workBytesMin,

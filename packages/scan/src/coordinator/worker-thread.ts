@@ -1,4 +1,4 @@
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 
 import { emptyMetrics } from '../graph/metrics.ts';
 import type { TaskMetrics } from '../result.ts';
@@ -19,29 +19,44 @@ export interface WorkerEvents {
   ended(worker: WorkerThread, error: unknown): void;
 }
 
-/** A thread that loads its code, and then waits for its startup data. */
-export interface StartedThread {
-  worker: Worker;
-  init: MessagePort;
+/** What runs a worker: a thread, or a part of the coordinator's own. */
+export interface StartedWorker {
+  post(message: ToWorker): void;
+  /** Ends it at any point. */
+  terminate(): void;
 }
 
-export function startThread(slot: number, entry = WORKER_ENTRY): StartedThread {
-  const { port1, port2 } = new MessageChannel();
-  const worker = new Worker(entry, {
-    workerData: port2,
-    transferList: [port2],
-    name: `scan ${slot}`,
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
-    // At thread exit Node would close a closed socket's descriptor again, which may belong to another socket by then.
-    trackUnmanagedFds: false,
-  });
-  return { worker, init: port1 };
+export type StartWorker = (
+  init: WorkerInit,
+  events: { message(message: FromWorker): void; ended(error: unknown): void },
+) => StartedWorker;
+
+/** Returns what starts a thread. */
+export function threadStarter(entry = WORKER_ENTRY): StartWorker {
+  return (init, events) => {
+    const worker = new Worker(entry, {
+      workerData: init,
+      name: `scan ${init.slot}`,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+      // At thread exit Node would close a closed socket's descriptor again, which may belong to another socket by then.
+      trackUnmanagedFds: false,
+    });
+    let failure: unknown;
+    worker.on('message', (message: FromWorker) => events.message(message));
+    worker.on('error', (error) => {
+      failure = error;
+    });
+    worker.on('exit', () => events.ended(failure));
+    return { post: (message) => worker.postMessage(message), terminate: () => void worker.terminate() };
+  };
 }
 
 /** One worker thread with the objects assigned to it. */
 export class WorkerThread {
   readonly slot: number;
   readonly outstanding = new Map<number, NumberedObject>();
+  /** Larger objects are left to others. */
+  readonly objectBytesMax: number;
   /** An object that takes long; nothing is queued behind it. */
   busyWith: number | null = null;
   isReady = false;
@@ -51,22 +66,19 @@ export class WorkerThread {
   hasEnded = false;
   /** Metrics that the thread reported for completed objects. */
   readonly sent: TaskMetrics = emptyMetrics();
-  readonly #worker: Worker;
+  readonly #worker: StartedWorker;
 
-  constructor(started: StartedThread, init: WorkerInit, events: WorkerEvents) {
+  constructor(start: StartWorker, init: WorkerInit, events: WorkerEvents, objectBytesMax = Infinity) {
     this.slot = init.slot;
-    let failure: unknown;
-    this.#worker = started.worker;
-    started.init.postMessage(init);
-    this.#worker.on('message', (message: FromWorker) => events.message(this, message));
-    this.#worker.on('error', (error) => {
-      failure = error;
+    this.objectBytesMax = objectBytesMax;
+    this.#worker = start(init, {
+      message: (message) => events.message(this, message),
+      ended: (error) => events.ended(this, error),
     });
-    this.#worker.on('exit', () => events.ended(this, failure));
   }
 
   post(message: ToWorker): void {
-    this.#worker.postMessage(message);
+    this.#worker.post(message);
   }
 
   close(): void {
@@ -75,8 +87,15 @@ export class WorkerThread {
     this.post({ type: 'close' });
   }
 
+  /** Hands back what it has not begun, and closes. */
+  retire(): void {
+    if (this.isClosing) return;
+    this.post({ type: 'hand_back' });
+    this.close();
+  }
+
   /** Terminates the thread at any point; `ended` follows. */
   kill(): void {
-    void this.#worker.terminate();
+    this.#worker.terminate();
   }
 }

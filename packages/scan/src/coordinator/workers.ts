@@ -2,7 +2,7 @@ import type { Clock } from '@heddle/base/clock';
 import { addPackedMetrics, emptyMetrics, mergeMetrics } from '../graph/metrics.ts';
 import type { TaskMetrics } from '../result.ts';
 import { CONTROL, controlWord, type FromWorker, type WorkerInit } from '../worker/protocol.ts';
-import { type StartedThread, startThread, WorkerThread } from './worker-thread.ts';
+import { type StartWorker, threadStarter, WorkerThread } from './worker-thread.ts';
 
 export interface WorkersEvents {
   message(worker: WorkerThread, message: FromWorker): void;
@@ -15,8 +15,8 @@ export interface WorkersEvents {
 export interface WorkersOptions {
   threads: number;
   entry?: URL | undefined;
-  /** A thread that was started ahead, for the first slot. */
-  first?: StartedThread | undefined;
+  /** Starts a worker in this thread, which small scans need alone. */
+  local?: StartWorker | undefined;
   /** A step that takes longer counts as hung. */
   step_ms_max: number;
   clock: Clock;
@@ -31,23 +31,38 @@ const OBJECT_BYTES = 32 * 1024;
 /** Archives and slow sources are more work than their bytes: the time after which they are worth all threads. */
 const WORK_MIN_MS = 200;
 
+/** The same for the worker in this thread, after which the first thread starts; larger objects wait for it. */
+const LOCAL_BYTES_MAX = 8 * 1024 * 1024;
+const LOCAL_MS_MAX = 100;
+
+/** Accounts of the workers: those of the threads, and after them that of the worker in this thread. */
+export function slotsOf(threads: number): number {
+  return threads + 1;
+}
+
 interface Watch {
   progress: number;
   since: number;
 }
 
-/** The worker threads of one run: up to one per slot, replaced when it exits early. */
+/**
+ * The workers of one run: threads, up to one per slot, each replaced when it exits early. Before the first of them is
+ * ready, a worker in this thread may take small objects.
+ */
 export class Workers {
   readonly #options: WorkersOptions;
+  readonly #startThread: StartWorker;
   readonly #initOf: (slot: number) => WorkerInit;
   readonly #control: Int32Array;
   readonly #events: WorkersEvents;
   readonly #bySlot: WorkerThread[] = [];
+  #local: WorkerThread | null = null;
   readonly #watches: Watch[] = [];
-  readonly #metrics: TaskMetrics[] = [];
+  readonly #metrics: readonly TaskMetrics[];
   #hungSlot = -1;
   #workBytes = 0;
   #stopTimer: (() => void) | null = null;
+  #isTimed = false;
   #isClosing = false;
 
   constructor(
@@ -57,13 +72,15 @@ export class Workers {
     events: WorkersEvents,
   ) {
     this.#options = options;
+    this.#startThread = threadStarter(options.entry);
     this.#control = control;
     this.#initOf = initOf;
     this.#events = events;
+    this.#metrics = Array.from({ length: slotsOf(options.threads) }, emptyMetrics);
   }
 
   get all(): readonly WorkerThread[] {
-    return this.#bySlot;
+    return this.#local === null ? this.#bySlot : [this.#local, ...this.#bySlot];
   }
 
   /** Metrics of all workers, as far as reported. */
@@ -73,9 +90,11 @@ export class Workers {
     return total;
   }
 
-  /** Starts the first thread; the others follow once there is work for them. */
+  /** Starts the first worker; the others follow once there is work for them. */
   start(): void {
-    this.#startOne(0);
+    const { local, threads } = this.#options;
+    if (local === undefined) this.#startOne(0);
+    else this.#local = this.#begin(local, threads, LOCAL_BYTES_MAX);
     this.#startOthersIfWorthIt();
   }
 
@@ -85,11 +104,19 @@ export class Workers {
     this.#startOthersIfWorthIt();
   }
 
-  /** A thread can take objects. */
+  /** A worker can take objects. */
   ready(worker: WorkerThread): void {
     worker.isReady = true;
     if (this.#isClosing) return;
-    this.#stopTimer ??= this.#options.clock.after(WORK_MIN_MS, () => this.#startOthers());
+    if (worker === this.#local) {
+      this.#stopTimer = this.#options.clock.after(LOCAL_MS_MAX, () => this.#startFirst());
+      return;
+    }
+    this.#local?.retire();
+    if (this.#isTimed) return;
+    this.#isTimed = true;
+    this.#stopTimer?.();
+    this.#stopTimer = this.#options.clock.after(WORK_MIN_MS, () => this.#startOthers());
   }
 
   /** Counts an object that a worker completed. */
@@ -106,11 +133,11 @@ export class Workers {
   close(): void {
     this.#isClosing = true;
     this.#stopTimer?.();
-    for (const worker of this.#bySlot) if (!worker.hasEnded) worker.close();
+    for (const worker of this.all) if (!worker.hasEnded) worker.close();
     this.#reportClosed();
   }
 
-  /** Terminates workers that spend too long in one step; `lost` follows. */
+  /** Terminates threads that spend too long in one step; `lost` follows. */
   watch(): void {
     const now = this.#options.clock.monotonic();
     for (const worker of this.#bySlot) {
@@ -131,12 +158,7 @@ export class Workers {
   /** Bytes scanned of objects that are not completed. */
   get openBytes(): number {
     const kib = (slot: number): number => Atomics.load(this.#control, controlWord(slot, CONTROL.OPEN_KIB));
-    return this.#bySlot.reduce((sum, { slot }) => sum + kib(slot) * 1024, 0);
-  }
-
-  /** Terminates all workers, whatever they are doing. */
-  kill(): void {
-    for (const worker of this.#bySlot) worker.kill();
+    return this.all.reduce((sum, { slot }) => sum + kib(slot) * 1024, 0);
   }
 
   #currentOf(worker: WorkerThread): number {
@@ -144,7 +166,12 @@ export class Workers {
   }
 
   #startOthersIfWorthIt(): void {
+    if (this.#workBytes >= LOCAL_BYTES_MAX) this.#startFirst();
     if (this.#workBytes >= (this.#options.work_bytes_min ?? WORK_BYTES_MIN)) this.#startOthers();
+  }
+
+  #startFirst(): void {
+    if (!this.#isClosing && this.#bySlot.length === 0) this.#startOne(0);
   }
 
   #startOthers(): void {
@@ -154,19 +181,21 @@ export class Workers {
 
   #startOne(slot: number): void {
     this.#watches[slot] = { progress: -1, since: 0 };
-    this.#metrics[slot] ??= emptyMetrics();
-    const { entry, first } = this.#options;
-    // One that takes the place of another is always new.
-    const isFirst = slot === 0 && this.#bySlot[slot] === undefined;
-    const started = (isFirst ? first : undefined) ?? startThread(slot, entry);
-    this.#bySlot[slot] = new WorkerThread(started, this.#initOf(slot), {
-      message: (worker, message) => this.#events.message(worker, message),
-      ended: (worker, error) => this.#ended(worker, error),
-    });
+    this.#bySlot[slot] = this.#begin(this.#startThread, slot);
+  }
+
+  #begin(start: StartWorker, slot: number, objectBytesMax?: number): WorkerThread {
+    const events = {
+      message: (worker: WorkerThread, message: FromWorker) => this.#events.message(worker, message),
+      ended: (worker: WorkerThread, error: unknown) => this.#ended(worker, error),
+    };
+    return new WorkerThread(start, this.#initOf(slot), events, objectBytesMax);
   }
 
   #ended(worker: WorkerThread, error: unknown): void {
     worker.hasEnded = true;
+    // Its memory is needed no more.
+    if (worker === this.#local) this.#local = null;
     if (!worker.hasClosed) {
       const current = this.#currentOf(worker);
       Atomics.store(this.#control, controlWord(worker.slot, CONTROL.CURRENT), 0);
@@ -175,12 +204,13 @@ export class Workers {
       if (isHung) this.#hungSlot = -1;
       const why = error instanceof Error ? error.message : 'it exited without an error';
       this.#events.lost(worker, current, why, isHung);
-      if (!this.#isClosing) this.#startOne(worker.slot);
+      if (worker.slot === this.#options.threads) this.#startFirst();
+      else if (!this.#isClosing) this.#startOne(worker.slot);
     }
     this.#reportClosed();
   }
 
   #reportClosed(): void {
-    if (this.#isClosing && this.#bySlot.every(({ hasEnded }) => hasEnded)) this.#events.allClosed();
+    if (this.#isClosing && this.all.every(({ hasEnded }) => hasEnded)) this.#events.allClosed();
   }
 }

@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import type { MessagePort } from 'node:worker_threads';
-
 import type { CompiledRules } from '../detect/packed-rules.ts';
 import type { DetectorOptions } from '../detect/detector.ts';
 import type { ExplainTarget, LineExplanation } from '../detect/explain/line-explanation.ts';
@@ -33,13 +30,6 @@ export interface WorkerInit {
   explain?: ExplainTarget;
   /** This worker's slot, from 0; its account in the budget is one more. */
   slot: number;
-}
-
-/** Resolves with the startup data of this thread, which may start before there is any. */
-export async function receiveInit(port: MessagePort): Promise<WorkerInit> {
-  const [init] = (await once(port, 'message')) as [WorkerInit];
-  port.close();
-  return init;
 }
 
 /** Words of the shared control memory: two common ones, then three per worker. */
@@ -85,6 +75,8 @@ export type ToWorker =
   | { type: 'segment'; object: DividedObject; result: SegmentResult }
   /** A thread that helped with an object has failed. */
   | { type: 'helper_lost'; index: number }
+  /** Reply `handed_back` with the objects that were not begun. */
+  | { type: 'hand_back' }
   /** No more batches follow: reply `closed` when all is done, or at once after an abort. */
   | { type: 'close' };
 

@@ -166,6 +166,9 @@ class WorkerService {
       case 'helper_lost':
         this.#segments.helperLost(message.index);
         break;
+      case 'hand_back':
+        this.#post({ type: 'handed_back', index: this.#pending.removeAll(), busy_with: null });
+        break;
       case 'close':
         this.#isClosing = true;
     }

@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '@heddle/base/clock';
 import { eventually } from '@heddle/test-support/eventually';
 import { stubSearchOf } from '../../src/archive/embedded.ts';
@@ -7,7 +7,7 @@ import { detectArchive, detectUnsupported, openArchive } from '../../src/archive
 import { createDetector } from '../../src/detect/detector.ts';
 import type { ObjectReader } from '../../src/source/port.ts';
 import { openOpener } from '../../src/source/open-opener.ts';
-import { receiveInit } from '../../src/worker/protocol.ts';
+import type { WorkerInit } from '../../src/worker/protocol.ts';
 import { serveWorker } from '../../src/worker/serve.ts';
 
 /**
@@ -18,7 +18,7 @@ import { serveWorker } from '../../src/worker/serve.ts';
 const log = process.env['ODD_WORKER_LOG'];
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
-await serveWorker(parentPort!, await receiveInit(workerData as MessagePort), {
+await serveWorker(parentPort!, workerData as WorkerInit, {
   openOpener: async (spec) => {
     const opener = await openOpener(spec);
     return {
