@@ -1,8 +1,8 @@
 /**
  * `npm run build`: the packages as they are published, each in a directory of `build/`. Compiles the sources, copies the
  * files beside the code that reads them (SQL, rules, WebAssembly, protocol definitions), compiles the built-in rules,
- * bundles the scripts of task processes, strips the types off the examples, builds the console, and checks that the
- * commands can be started.
+ * bundles the commands that must start fast and the scripts of task processes, strips the types off the examples,
+ * builds the console, and checks that the commands can be started.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -70,6 +70,10 @@ function compileBuiltinRules(): void {
   writeFileSync(published('scan', 'dist', 'detect', 'rules', 'builtin.plan'), plan);
 }
 
+function bundleCommands(): void {
+  node('scripts/bundle-commands.ts', BUILD);
+}
+
 /** In the repository they are bundled when an executor starts. */
 function bundleTaskScripts(): void {
   node('scripts/bundle-task-scripts.ts', published('executor', 'dist', 'execution', 'scripts'));
@@ -114,6 +118,7 @@ function checkCommands(): void {
 compile();
 for (const name of PACKAGES) buildPackage(name);
 compileBuiltinRules();
+bundleCommands();
 bundleTaskScripts();
 addExamples();
 addDocumentation();

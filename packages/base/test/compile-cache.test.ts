@@ -30,6 +30,11 @@ test('a link or a file in its place is left alone', () => {
   assert.equal(ownDirectory(root), null);
 });
 
+test('no directory is kept where none can be created', () => {
+  assert.equal(ownDirectory('/proc'), null);
+  assert.equal(ownDirectory(join(root, 'none')), null);
+});
+
 test('a cache configured in Node takes precedence', () => {
   for (const name of ['NODE_COMPILE_CACHE', 'NODE_DISABLE_COMPILE_CACHE']) {
     const env = { [name]: '1' };

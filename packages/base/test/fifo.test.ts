@@ -12,6 +12,7 @@ test('items leave in the order in which they came, like those of an array', () =
         if (isPush) fifo.push(expected[expected.push(index) - 1]!);
         else assert.equal(fifo.shift(), expected.shift());
         assert.equal(fifo.length, expected.length);
+        assert.equal(fifo.peek(), expected[0]);
       }
       for (const item of expected) assert.equal(fifo.shift(), item);
       assert.equal(fifo.shift(), undefined);

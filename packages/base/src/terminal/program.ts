@@ -9,6 +9,9 @@ export interface ProgramOptions {
   exitCodes: string;
 }
 
+/** A command line whose version and oldest Node are those of the package in a directory. */
+export type PackagedProgram = Omit<ProgramOptions, 'version' | 'nodeMin'> & { directory: string };
+
 /** Creates a command line without commands. Its errors are thrown as CommanderError. */
 export function createProgram({ name, version, nodeMin, description, exitCodes }: ProgramOptions): Command {
   return (

@@ -1,4 +1,4 @@
-import { type Command, CommanderError } from 'commander';
+import type { Command } from 'commander';
 
 import { isNodeSupported } from '../package-manifest.ts';
 import { EXIT } from './failure.ts';
@@ -33,6 +33,7 @@ async function exitCodeOf(
     return Number(process.exitCode ?? EXIT.ok);
   } catch (error) {
     const { printFailure, printUsageFailure } = await import('./process-failure.ts');
+    const { CommanderError } = await import('commander');
     return error instanceof CommanderError ? printUsageFailure(argv, error) : printFailure(argv, error);
   }
 }

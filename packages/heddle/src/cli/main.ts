@@ -1,8 +1,21 @@
 #!/usr/bin/env node
-import { runProgram } from '@heddle/base/terminal/run-program';
-import { NODE_MIN } from '../app/package.ts';
+import type { PackagedProgram } from '@heddle/base/terminal/program';
+import { HEDDLE } from './packaged-program.ts';
 
-await runProgram(NODE_MIN, async () => {
-  if (process.argv[2] === 'scan') return (await import('./scan-program.ts')).createScanProgram();
-  return (await import('./program.ts')).createProgram();
-});
+type Start = (program: PackagedProgram) => Promise<void>;
+
+/** Loads nothing of the other commands where a command needs nothing of them. */
+async function startOf(command: string | undefined): Promise<Start> {
+  switch (command) {
+    case 'scan':
+      return (await import('@heddle/scan/command/start')).start;
+    case 'recon':
+      return (await import('@heddle/recon/command/start')).start;
+    default:
+      return (await import('./start.ts')).start;
+  }
+}
+
+await (
+  await startOf(process.argv[2])
+)(HEDDLE);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 
-import { createBareProgram } from './bare-program.ts';
+import { createProgram as createEmptyProgram } from '@heddle/base/terminal/program';
+import { NODE_MIN, VERSION } from '../app/package.ts';
 import { registerArtifactCommands } from './commands/artifact.ts';
 import { registerAuditCommand } from './commands/audit.ts';
 import { registerBatchCommands } from './commands/batch.ts';
@@ -32,10 +33,11 @@ import { registerUpCommand } from './commands/up.ts';
 import { registerWebhookCommands } from './commands/webhook.ts';
 import { registerWorkerCommand } from './commands/worker.ts';
 import { registerWorkflowCommands } from './commands/workflow.ts';
+import { HEDDLE } from './packaged-program.ts';
 
 /** Creates the whole command line. Its errors are thrown as CommanderError. */
 export function createProgram(): Command {
-  const program = createBareProgram();
+  const program = createEmptyProgram({ ...HEDDLE, version: VERSION, nodeMin: NODE_MIN });
   registerUpCommand(program);
   registerServerCommand(program);
   registerWorkerCommand(program);

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { runProgram } from '@heddle/base/terminal/run-program';
-import { NODE_MIN } from './package.ts';
+import { start } from './start.ts';
 
-await runProgram(NODE_MIN, async () => (await import('./program.ts')).createReconProgram());
+await start();

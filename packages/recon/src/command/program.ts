@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
 
-import { createProgram } from '@heddle/base/terminal/program';
+import { createProgram, type ProgramOptions } from '@heddle/base/terminal/program';
 import { NODE_MIN, VERSION } from './package.ts';
-import { addProbes, EXIT_CODES, RECON_DESCRIPTION, SCOPE_HELP } from './recon-command.ts';
+import { addProbes, EXIT_CODES, RECON_DESCRIPTION, registerReconCommand, SCOPE_HELP } from './recon-command.ts';
 
-/** Creates the command line of `heddle-recon`: the probes, without the other commands of Heddle. */
-export function createReconProgram(): Command {
+/** Creates the command line of `heddle-recon`, or that of another program with `recon` alone. */
+export function createReconProgram(outer?: ProgramOptions): Command {
+  if (outer !== undefined) {
+    const whole = createProgram(outer);
+    registerReconCommand(whole);
+    return whole;
+  }
   const program = createProgram({
     name: 'heddle-recon',
     version: VERSION,

@@ -1,11 +1,19 @@
 import type { Command } from 'commander';
 
-import { createProgram } from '@heddle/base/terminal/program';
+import { createProgram, type ProgramOptions } from '@heddle/base/terminal/program';
 import { NODE_MIN, VERSION } from './package.ts';
-import { addScan, EXIT_CODES, SCAN_DESCRIPTION } from './scan-command.ts';
+import { addScan, EXIT_CODES, registerScanCommand, SCAN_DESCRIPTION } from './scan-command.ts';
 
-/** Creates the command line of `heddle-scan`: the scan, without the other commands of Heddle. */
-export function createScanProgram(): Command {
+/**
+ * Creates the command line of `heddle-scan`, or that of another program with `scan` alone: it runs before each commit,
+ * and loading the other commands of Heddle would double its start time.
+ */
+export function createScanProgram(outer?: ProgramOptions): Command {
+  if (outer !== undefined) {
+    const whole = createProgram(outer);
+    registerScanCommand(whole);
+    return whole;
+  }
   const program = createProgram({
     name: 'heddle-scan',
     version: VERSION,

@@ -16,6 +16,7 @@ import { Discovery } from './discovery.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Divisions } from './divisions.ts';
 import { classifyLosses } from './losses.ts';
+import { measureObject } from './measure-object.ts';
 import type { NumberedObject } from './numbered-object.ts';
 import type { ScanEnvironment, ScanObserver } from './observer.ts';
 import { ReorderBuffer } from './reorder-buffer.ts';
@@ -225,7 +226,8 @@ export class ScanRun {
         worker.hasClosed = true;
         this.#workers.countFinally(worker, worker.sent, message.metrics);
         this.#budget.reclaim(worker.slot + 1);
-        this.#environment.onThreadEnd?.(message.live);
+        // What the own thread holds is reported at its end.
+        if (!worker.isLocal) this.#environment.onThreadEnd?.(message.live);
     }
     this.#discovery.executor.wake();
     this.#pump();
@@ -292,8 +294,10 @@ export class ScanRun {
     };
     return new Discovery(sources, frontier, options, {
       admitted: (admitted) => {
+        const { object } = admitted;
+        if (this.#workers.needSizes) measureObject(object, this.#options.sources[object.source]!);
         this.#dispatcher.add(admitted);
-        this.#workers.expect(admitted.object.size_hint);
+        this.#workers.expect(object.size_hint);
       },
       problems: (index, problems) => {
         this.#settle(index, '', problems);

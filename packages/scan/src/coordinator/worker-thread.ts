@@ -13,6 +13,9 @@ const WORKER_ENTRY = new URL(
 /** Nearly all allocations of a thread are short-lived: a small nursery costs little time and saves memory. */
 const YOUNG_GENERATION_MB = 12;
 
+/** Larger objects are left to threads, since nothing ends a step of the coordinator's own thread that hangs. */
+export const LOCAL_BYTES_MAX = 8 * 1024 * 1024;
+
 export interface WorkerEvents {
   message(worker: WorkerThread, message: FromWorker): void;
   /** The thread ended; `error` if it threw. */
@@ -55,8 +58,8 @@ export function threadStarter(entry = WORKER_ENTRY): StartWorker {
 export class WorkerThread {
   readonly slot: number;
   readonly outstanding = new Map<number, NumberedObject>();
-  /** Larger objects are left to others. */
-  readonly objectBytesMax: number;
+  /** It works in the coordinator's own thread. */
+  readonly isLocal: boolean;
   /** An object that takes long; nothing is queued behind it. */
   busyWith: number | null = null;
   isReady = false;
@@ -68,13 +71,17 @@ export class WorkerThread {
   readonly sent: TaskMetrics = emptyMetrics();
   readonly #worker: StartedWorker;
 
-  constructor(start: StartWorker, init: WorkerInit, events: WorkerEvents, objectBytesMax = Infinity) {
+  constructor(start: StartWorker, init: WorkerInit, events: WorkerEvents, isLocal = false) {
     this.slot = init.slot;
-    this.objectBytesMax = objectBytesMax;
+    this.isLocal = isLocal;
     this.#worker = start(init, {
       message: (message) => events.message(this, message),
       ended: (error) => events.ended(this, error),
     });
+  }
+
+  get objectBytesMax(): number {
+    return this.isLocal ? LOCAL_BYTES_MAX : Infinity;
   }
 
   post(message: ToWorker): void {

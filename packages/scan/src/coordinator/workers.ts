@@ -2,7 +2,7 @@ import type { Clock } from '@heddle/base/clock';
 import { addPackedMetrics, emptyMetrics, mergeMetrics } from '../graph/metrics.ts';
 import type { TaskMetrics } from '../result.ts';
 import { CONTROL, controlWord, type FromWorker, type WorkerInit } from '../worker/protocol.ts';
-import { type StartWorker, threadStarter, WorkerThread } from './worker-thread.ts';
+import { LOCAL_BYTES_MAX, type StartWorker, threadStarter, WorkerThread } from './worker-thread.ts';
 
 export interface WorkersEvents {
   message(worker: WorkerThread, message: FromWorker): void;
@@ -31,8 +31,7 @@ const OBJECT_BYTES = 32 * 1024;
 /** Archives and slow sources are more work than their bytes: the time after which they are worth all threads. */
 const WORK_MIN_MS = 200;
 
-/** The same for the worker in this thread, after which the first thread starts; larger objects wait for it. */
-const LOCAL_BYTES_MAX = 8 * 1024 * 1024;
+/** The time after which the worker in this thread is joined by the first thread, which then takes its place. */
 const LOCAL_MS_MAX = 100;
 
 /** Accounts of the workers: those of the threads, and after them that of the worker in this thread. */
@@ -94,8 +93,13 @@ export class Workers {
   start(): void {
     const { local, threads } = this.#options;
     if (local === undefined) this.#startOne(0);
-    else this.#local = this.#begin(local, threads, LOCAL_BYTES_MAX);
+    else this.#local = this.#begin(local, threads, true);
     this.#startOthersIfWorthIt();
+  }
+
+  /** The sizes of objects decide which worker takes them. */
+  get needSizes(): boolean {
+    return this.#local?.isClosing === false;
   }
 
   /** Counts an object that was admitted. */
@@ -108,7 +112,7 @@ export class Workers {
   ready(worker: WorkerThread): void {
     worker.isReady = true;
     if (this.#isClosing) return;
-    if (worker === this.#local) {
+    if (worker.isLocal) {
       this.#stopTimer = this.#options.clock.after(LOCAL_MS_MAX, () => this.#startFirst());
       return;
     }
@@ -184,18 +188,18 @@ export class Workers {
     this.#bySlot[slot] = this.#begin(this.#startThread, slot);
   }
 
-  #begin(start: StartWorker, slot: number, objectBytesMax?: number): WorkerThread {
+  #begin(start: StartWorker, slot: number, isLocal = false): WorkerThread {
     const events = {
       message: (worker: WorkerThread, message: FromWorker) => this.#events.message(worker, message),
       ended: (worker: WorkerThread, error: unknown) => this.#ended(worker, error),
     };
-    return new WorkerThread(start, this.#initOf(slot), events, objectBytesMax);
+    return new WorkerThread(start, this.#initOf(slot), events, isLocal);
   }
 
   #ended(worker: WorkerThread, error: unknown): void {
     worker.hasEnded = true;
     // Its memory is needed no more.
-    if (worker === this.#local) this.#local = null;
+    if (worker.isLocal) this.#local = null;
     if (!worker.hasClosed) {
       const current = this.#currentOf(worker);
       Atomics.store(this.#control, controlWord(worker.slot, CONTROL.CURRENT), 0);
@@ -204,7 +208,7 @@ export class Workers {
       if (isHung) this.#hungSlot = -1;
       const why = error instanceof Error ? error.message : 'it exited without an error';
       this.#events.lost(worker, current, why, isHung);
-      if (worker.slot === this.#options.threads) this.#startFirst();
+      if (worker.isLocal) this.#startFirst();
       else if (!this.#isClosing) this.#startOne(worker.slot);
     }
     this.#reportClosed();
