@@ -36,6 +36,6 @@ test('a scan loads only what it needs, and nothing of other commands, sources an
     plain.loaded.filter((url) => needless.test(url)),
     [],
   );
-  assert.ok(plain.loaded.some((url) => url.endsWith('/scan/src/worker/worker.ts')));
+  assert.ok(plain.loaded.some((url) => url.endsWith('/scan/src/worker/serve.ts')));
   assert.ok(packed.loaded.some((url) => url.endsWith('/open-archive.ts')));
 });

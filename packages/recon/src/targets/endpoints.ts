@@ -53,6 +53,7 @@ const PURPOSE = { hosts: 1, pinned: 2, endpoints: 3 } as const;
 class PermutedEndpoints implements EndpointSource {
   readonly size: number;
   readonly #options: EndpointOptions;
+  /** Needed only for hosts with a port of their own. */
   readonly #allPorts: ReadonlySet<number>;
   readonly #hosts: Permutation;
   readonly #pinned: Permutation;
@@ -65,6 +66,8 @@ class PermutedEndpoints implements EndpointSource {
   /** Whether the scope allows all addresses, so that individual checks are unnecessary. */
   readonly #allAllowed: boolean;
   #position = 0;
+  /** The host of the last position, which of few hosts is often that of the next one. */
+  #last: { index: number; host: TargetHost } | null = null;
   /** Further addresses of names that did not fit the last batch. */
   #left: Endpoint[] = [];
 
@@ -74,7 +77,7 @@ class PermutedEndpoints implements EndpointSource {
     const slice = within(options.slice, targets.size, 'slice');
     const end = slice.from + slice.count;
     this.#options = options;
-    this.#allPorts = new Set(ports);
+    this.#allPorts = new Set(targets.pinned > 0 ? ports : []);
     this.#ports = within(options.port_slice, ports.length, 'port_slice');
     this.#plain = overlap(slice.from, end, 0, plainAll);
     const own = overlap(slice.from, end, plainAll, targets.size);
@@ -132,7 +135,8 @@ class PermutedEndpoints implements EndpointSource {
     }
     const portIndex = Math.floor(place / this.#plain.count);
     const hostIndex = this.#plain.from + place - portIndex * this.#plain.count;
-    const { host, ip } = targets.at(this.#hosts.at(hostIndex));
+    if (this.#last?.index !== hostIndex) this.#last = { index: hostIndex, host: targets.at(this.#hosts.at(hostIndex)) };
+    const { host, ip } = this.#last.host;
     return { host, ip, port: ports[this.#ports.from + portIndex]! };
   }
 

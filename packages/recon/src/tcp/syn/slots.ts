@@ -41,6 +41,9 @@ export class Slots {
   readonly #freed: Int32Array;
   #freedCount = 0;
   #fresh = 0;
+  /** The address of the last endpoint, which is often that of the next one. */
+  #lastIp = '';
+  readonly #lastWords = new Uint32Array(4);
 
   /**
    * @param triesMax maximum packets per slot
@@ -51,14 +54,14 @@ export class Slots {
     this.#triesMax = triesMax;
     this.#lists = Array.from({ length: WAITING + waits }, () => ({ head: NONE, tail: NONE, length: 0 }));
     this.endpoints = [];
-    this.words = new Uint32Array(4 * capacity);
-    this.ports = new Uint16Array(capacity);
-    this.tries = new Uint8Array(capacity);
-    this.#sentAt = new Float64Array(triesMax * capacity);
-    this.#places = new Uint8Array(capacity);
-    this.#next = new Int32Array(capacity);
-    this.#previous = new Int32Array(capacity);
-    this.#freed = new Int32Array(capacity);
+    this.words = new Uint32Array(untouched(16 * capacity));
+    this.ports = new Uint16Array(untouched(2 * capacity));
+    this.tries = new Uint8Array(untouched(capacity));
+    this.#sentAt = new Float64Array(untouched(8 * triesMax * capacity));
+    this.#places = new Uint8Array(untouched(capacity));
+    this.#next = new Int32Array(untouched(4 * capacity));
+    this.#previous = new Int32Array(untouched(4 * capacity));
+    this.#freed = new Int32Array(untouched(4 * capacity));
   }
 
   get used(): number {
@@ -73,7 +76,13 @@ export class Slots {
   take(endpoint: Endpoint): number {
     const slot = this.#freedCount > 0 ? this.#freed[--this.#freedCount]! : this.#fresh++;
     this.endpoints[slot] = endpoint;
-    addressWords(endpoint.ip, endpoint.family, this.words, 4 * slot);
+    const { ip } = endpoint;
+    if (ip !== this.#lastIp) {
+      addressWords(ip, endpoint.family, this.#lastWords, 0);
+      this.#lastIp = ip;
+    }
+    for (let word = 0; word < 4; word++) this.words[4 * slot + word] = this.#lastWords[word]!;
+    this.#places[slot] = FREE;
     this.ports[slot] = endpoint.port;
     this.tries[slot] = 0;
     return slot;
@@ -140,4 +149,9 @@ export class Slots {
     list.length -= 1;
     this.#places[slot] = FREE;
   }
+}
+
+/** Returns memory that is not cleared: the system provides only what is written to, and few scans use all slots. */
+function untouched(bytes: number): ArrayBuffer {
+  return Buffer.allocUnsafeSlow(bytes).buffer;
 }
