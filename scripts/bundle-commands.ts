@@ -91,6 +91,7 @@ for (const { name, entries, first } of COMMANDS) {
   await build({
     input: Object.fromEntries(entries.map((entry) => [entry, join(PACKAGES, name, 'src', `${entry}.ts`)])),
     platform: 'node',
+    preserveEntrySignatures: 'allow-extension',
     // Of other packages, only what every command needs becomes part of it.
     external: (id) => !/^(?:[./]|@heddle\/|commander(?:$|\/))/.test(id),
     plugins: [origins(name), builtins],
@@ -104,6 +105,8 @@ for (const { name, entries, first } of COMMANDS) {
         groups: [{ name: chunks(name, first), debugName: name }],
       },
     },
+    // Some modules are loaded on demand by one command only.
+    checks: { ineffectiveDynamicImport: false },
     onLog: (_level, { message }) => {
       throw new Error(message);
     },
