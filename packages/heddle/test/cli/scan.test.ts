@@ -341,7 +341,7 @@ describe('sources', () => {
   test('a closed reader ends the scan silently', async () => {
     const own = new ScanDirectory();
     for (let index = 0; index < 400; index += 1) own.write(`in/${index}.txt`, `${token(index)}\n`.repeat(50));
-    const child = own.start('in');
+    const child = own.start('in', '--no-progress');
     await once(child.stdout!, 'data');
     child.stdout!.destroy();
     const ran = await ended(child, '');
