@@ -111,7 +111,7 @@ describe('exit codes', () => {
 
   test('2 if the disk is too full for the report', { skip: !existsSync('/dev/full') && 'no /dev/full' }, () => {
     const full = openSync('/dev/full', 'w');
-    const args = ['scan', '--rules', 'rules.toml', '--threads', '1', 'src'];
+    const args = ['scan', '--rules', 'rules.toml', '--threads', '1', '--no-progress', 'src'];
     const ran = spawnSync(process.execPath, [MAIN, ...args], {
       cwd: directory.path,
       stdio: ['ignore', full, 'pipe'],
