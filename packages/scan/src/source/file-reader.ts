@@ -11,7 +11,6 @@ import { ObjectFault, type ObjectReader } from './port.ts';
 export class FileReader implements ObjectReader {
   readonly size: number;
   readonly access = 'range';
-  readonly version?: string;
   readonly #path: string;
   readonly #descriptor: number;
   readonly #opened: Stats;
@@ -30,9 +29,13 @@ export class FileReader implements ObjectReader {
     this.#opened = opened;
     this.size = opened.isFile() && opened.size > 0 && opened.size <= bytesMax ? opened.size : -1;
     this.#bytesMax = bytesMax;
-    if (this.size === -1) return;
-    const { dev, ino, size, mtimeMs, ctimeMs } = opened;
-    this.version = [dev, ino, size, mtimeMs, ctimeMs].join(' ');
+  }
+
+  /** Made when asked for: only large objects need it. */
+  get version(): string | undefined {
+    if (this.size === -1) return undefined;
+    const { dev, ino, size, mtimeMs, ctimeMs } = this.#opened;
+    return [dev, ino, size, mtimeMs, ctimeMs].join(' ');
   }
 
   read(target: Uint8Array, start: number, length: number, offset: number): number {

@@ -62,7 +62,7 @@ export interface ObjectReader {
    * Identifies the content, if another reader of the object can read the same: with equal versions, both do. Only for
    * `range` readers of a known size.
    */
-  readonly version?: string;
+  readonly version?: string | undefined;
   /**
    * Reads up to `length` bytes at `offset` of the object into `target` from `start`. 0 means the end; a short read
    * does not. A `carry` reader receives consecutive offsets. Throws or rejects with `ObjectFault`.

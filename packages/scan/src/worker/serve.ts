@@ -40,6 +40,9 @@ const RESERVED_OVERLAP_BYTES = 128 * 1024;
 /** Maximum time between two checks for messages. */
 const SLICE_MS = 10;
 
+/** Results wait so long for others while there is work, so that a message has many. */
+const RESULTS_WAIT_MS = 50;
+
 /** Steps between two clock checks. */
 const STEPS_PER_CLOCK_CHECK = 32;
 
@@ -82,6 +85,7 @@ class WorkerService {
   readonly #begun = new Map<number, RootObject>();
   #turnAt = 0;
   #lastCompletionAt = 0;
+  #flushedAt = 0;
   #isPumping = false;
   #isScheduled = false;
   #isWaitingForPermit = false;
@@ -200,7 +204,10 @@ class WorkerService {
     Atomics.store(this.#control, this.#currentWord, 0);
     Atomics.store(this.#control, this.#openKibWord, this.#openKib());
     if (this.#isSlow()) this.#handBack();
-    this.#outbox.flush();
+    if (!isOutOfTime || this.#turnAt - this.#flushedAt >= RESULTS_WAIT_MS) {
+      this.#outbox.flush();
+      this.#flushedAt = this.#turnAt;
+    }
     if (isOutOfTime) this.#schedule();
     else if (this.#scanner.executor.isStalled) this.#waitForPermit();
     if (this.#isClosing && !isOutOfTime && this.#isDone()) void this.#close();

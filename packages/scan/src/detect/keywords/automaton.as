@@ -13,8 +13,7 @@ let counts: usize = 0;
 // Six tables of 16 bytes: for the first, second and third byte of a keyword, by low and by high nibble. A bit stands
 // for a group of keywords.
 let beginnings: usize = 0;
-let rowBytes: usize = 0;
-// One u32 per row: the address of its look-ahead, or 0. A look-ahead has the address of its own rows, their size in
+// Offset in a row of the address of its look-ahead, or of 0. A look-ahead has the address of its own rows, their size in
 // bytes, its first state, the number of hits that it left out, and a class for each byte.
 let aheads: usize = 0;
 
@@ -29,7 +28,6 @@ export function configure(
   capacity_: usize,
   counts_: usize,
   beginnings_: usize,
-  rowBytes_: usize,
   aheads_: usize,
 ): void {
   classes = classes_;
@@ -39,14 +37,13 @@ export function configure(
   capacity = capacity_;
   counts = counts_;
   beginnings = beginnings_;
-  rowBytes = rowBytes_;
   aheads = aheads_;
 }
 
 // Returns false if the look-ahead of a row knows that nothing matches at a hit; it may read bytes before `limit`.
 // States are positive, or final: -1 if nothing may match.
 function mayMatch(row: usize, hit: usize, limit: usize): bool {
-  const ahead = <usize>load<u32>(aheads + (((row - root) / rowBytes) << 2));
+  const ahead = <usize>load<u32>(row + aheads);
   if (ahead == 0) return true;
   const rows = <usize>load<u32>(ahead);
   const size = load<u32>(ahead, 4);

@@ -10,7 +10,6 @@ interface AutomatonExports {
     capacity: number,
     counts: number,
     beginnings: number,
-    rowBytes: number,
     aheads: number,
   ): void;
   scan: (begin: number, end: number, floor: number, limit: number) => number;
@@ -71,19 +70,19 @@ export class KeywordScanner {
   readonly #counts: number;
   readonly #root: number;
   readonly #rowBytes: number;
-  readonly #aheads: number;
   #free: number;
   #lookAheadBytesLeft = LOOK_AHEAD_BYTES;
 
   /** `bufferBytes`: the total that `allocate` may hand out. */
   constructor(automaton: KeywordAutomaton, bufferBytes: number) {
     const { classOf, classes, states, beginnings } = automaton;
-    this.#rowBytes = (Math.ceil((classes * 4) / 64) | 1) * 64;
+    // An odd number of cache lines, so that the beginnings of rows use all sets of the cache; the last word of a row is
+    // the address of its look-ahead.
+    this.#rowBytes = (Math.ceil(((classes + 1) * 4) / 64) | 1) * 64;
     const classesAt = BASE;
     const beginningsAt = classesAt + 512;
     this.#root = align(beginningsAt + BEGINNINGS_BYTES);
-    this.#aheads = align(this.#root + states * this.#rowBytes);
-    this.#counts = align(this.#aheads + states * 4);
+    this.#counts = align(this.#root + states * this.#rowBytes);
     this.#hits = this.#counts + 16;
     this.#free = align(this.#hits + LANES * LANE_CAPACITY * 8);
     const pages = Math.ceil((this.#free + LOOK_AHEAD_BYTES + bufferBytes) / PAGE_BYTES);
@@ -103,8 +102,7 @@ export class KeywordScanner {
       LANE_CAPACITY,
       this.#counts,
       beginningsAt,
-      this.#rowBytes,
-      this.#aheads,
+      this.#rowBytes - 4,
     );
     if (beginnings !== null) this.bytes.set(beginnings, beginningsAt);
     this.#find = beginnings === null ? this.#exports.scan : this.#exports.scanFew;
@@ -138,7 +136,7 @@ export class KeywordScanner {
 
   /** Leaves out the hits of a state of which a look-ahead knows that nothing matches; null: leaves out none. */
   lookAhead(state: number, table: Int32Array | null): void {
-    this.#words[(this.#aheads >> 2) + state] = table?.byteOffset ?? 0;
+    this.#words[((this.#root + (state + 1) * this.#rowBytes) >> 2) - 1] = table?.byteOffset ?? 0;
   }
 
   /**
