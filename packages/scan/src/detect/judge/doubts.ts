@@ -134,7 +134,9 @@ function hasStraySign(value: string): boolean {
     .replace(/={1,2}$/, '')
     .replace(/^_?[a-z]+(?:_[a-z]+)*=/, '')
     .replaceAll(/%[0-9A-Fa-f]{2}/g, '');
-  const signs = body.replaceAll(/[\w.:/+~-]/g, '').length;
+  // In letters of both cases, as of base64, an equals sign only fills up the end.
+  const known = /[a-z]/.test(body) && /[A-Z]/.test(body) ? /[\w.:/+~-]/g : /[\w.:/+~=-]/g;
+  const signs = body.replaceAll(known, '').length;
   return signs > 0 && signs <= STRAY_SIGNS_MAX && signs <= Math.max(1, STRAY_SHARE * value.length);
 }
 

@@ -63,7 +63,11 @@ test('a token with a sign or a letter that others of its kind do not have is dou
   doubted('shop_token = "{{upper:20}}k{{upper:19}}"', /smaller alphabet/, 'shop_token = "{{upper:40}}"', 'app.py');
   // Passwords have signs, and so have cookies and escapes.
   assert.notEqual(only('db_password = "x7!Kq%2mP#vR9$tL"', 'app.py').confidence, 'low');
-  for (const value of ['Bm0mqJkmX1SvnNm5CtMm%2FS1wxupQG7GtPyXnqNE', 'shop_session=4hJp0sYd8wTkQ7vZt2mX9wR1'])
+  for (const value of [
+    'Bm0mqJkmX1SvnNm5CtMm%2FS1wxupQG7GtPyXnqNE',
+    'shop_session=4hJp0sYd8wTkQ7vZt2mX9wR1',
+    'k4w9=x0zq7_v2m5tq8h=r1b6d3',
+  ])
     assert.equal(doubtOfAssignment({ value, name: 'token', parents: '', before: '', lineBefore: '' }), null, value);
 });
 
