@@ -59,7 +59,10 @@ export async function startScan(
 const LOCAL_SOURCES: readonly SourceSpec['type'][] = ['path', 'list', 'staged', 'diff', 'git'];
 
 /** The code of workers is loaded in this thread only if one works here. */
-async function localWorker({ sources }: ScanOptions, { usesOwnThread = false }: ScanEnvironment): Promise<StartWorker | undefined> {
+async function localWorker(
+  { sources }: ScanOptions,
+  { usesOwnThread = false }: ScanEnvironment,
+): Promise<StartWorker | undefined> {
   if (!usesOwnThread || !sources.every(({ type }) => LOCAL_SOURCES.includes(type))) return undefined;
   return (await import('./coordinator/local-worker.ts')).startLocalWorker;
 }

@@ -76,11 +76,7 @@ async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: A
   }
 }
 
-async function scanSources(
-  request: ScanRequest,
-  terminal: ScanTerminal,
-  interrupted: AbortSignal,
-): Promise<ScanExit> {
+async function scanSources(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
   const notice = request.quiet ? (): void => undefined : terminal.notice;
   const { specs: sources, directories } = sourcesOf(request);
   const options = optionsOf(request, { sources, rules: await rulesOfRequest(request, directories, notice) });
