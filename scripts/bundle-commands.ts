@@ -16,6 +16,8 @@ const COMMANDS = [
 ] as const;
 /** Every file of a bundle is as deep in `dist` as this directory. */
 const CHUNKS = 'bundle';
+/** These run before a Node that is too old is told so, and may not need a newer one. */
+const BEFORE_CHECK = /\/(?:package-manifest|command\/package)\.ts$/;
 /** Modules of Node that take milliseconds to load and that most runs do not need. */
 const RARE = ['crypto', 'zlib', 'child_process', 'net', 'dns', 'tls', 'stream/promises'].map((name) => `node:${name}`);
 
@@ -45,7 +47,8 @@ function origins(name: string): Plugin {
  */
 const builtins: Plugin = {
   name: 'builtins',
-  transform(code) {
+  transform(code, id) {
+    if (BEFORE_CHECK.test(id)) return null;
     const direct = code.replaceAll(/^import (\w+|\{[^}]*\}) from ['"](node:[a-z0-9_/]+)['"];$/gm, directImport);
     return direct === code ? null : { code: direct };
   },
