@@ -5,7 +5,7 @@ import { HEDDLE } from './packaged-program.ts';
 type Start = (program: PackagedProgram) => Promise<void>;
 
 /** Loads nothing of the other commands where a command needs nothing of them. */
-async function startOf(command: string | undefined): Promise<Start> {
+async function startOf(command: string): Promise<Start> {
   switch (command) {
     case 'scan':
       return (await import('@heddle/scan/command/start')).start;
