@@ -16,6 +16,5 @@ async function startOf(command: string): Promise<Start> {
   }
 }
 
-await (
-  await startOf(process.argv[2])
-)(HEDDLE);
+const start = await startOf(process.argv[2] ?? '');
+await start(HEDDLE);
