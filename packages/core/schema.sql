@@ -134,6 +134,7 @@ create table heddle.archive_task (
   exit_code smallint,
   log_pack bigint,
   secrets_sent boolean default false not null,
+  rule_set_id integer,
   constraint archive_task_pkey PRIMARY KEY (id)
 );
 CREATE INDEX archive_task_container ON heddle.archive_task USING btree (container_id, "position") WHERE (container_id IS NOT NULL);
@@ -548,6 +549,17 @@ create table heddle.retired_secret (
   constraint retired_secret_pkey PRIMARY KEY (version)
 );
 
+create table heddle.rule_set (
+  id integer generated always as identity not null,
+  digest bytea not null,
+  list jsonb not null,
+  shapes integer[] not null,
+  maxima bigint[] not null,
+  constraint rule_set_check CHECK ((cardinality(shapes) = cardinality(maxima))),
+  constraint rule_set_digest_key UNIQUE (digest),
+  constraint rule_set_pkey PRIMARY KEY (id)
+);
+
 create table heddle.runner (
   id uuid not null,
   number integer generated always as identity not null,
@@ -851,6 +863,7 @@ create table heddle.task (
   exit_code smallint,
   log_pack bigint,
   secrets_sent boolean default false not null,
+  rule_set_id integer,
   constraint task_is_sound CHECK ((
 CASE
     WHEN (state = ANY (ARRAY[2, 3, 4])) THEN ((lease_id IS NOT NULL) AND (attempt > 0) AND (ended_at IS NULL) AND (paused_at IS NULL) AND (paused_from IS NULL))
@@ -1216,6 +1229,8 @@ create sequence heddle.queue_outgoing_position_seq;
 
 create sequence heddle.queue_receipt;
 
+create sequence heddle.rule_set_id_seq;
+
 create sequence heddle.runner_grant_count;
 
 create sequence heddle.runner_number_seq;
@@ -1397,6 +1412,14 @@ create type heddle.settling as (
   logged uuid[]
 );
 
+create type heddle.slot_demand as (
+  slots bigint[],
+  amounts bigint[],
+  maxima bigint[],
+  outside boolean[],
+  stale boolean
+);
+
 create type heddle.submission as (
   workflows new_workflows,
   edges new_edges,
@@ -1515,6 +1538,7 @@ create view heddle.task_all as
     task.exit_code,
     task.log_pack,
     task.secrets_sent,
+    task.rule_set_id,
     false AS archived
    FROM task
 UNION ALL
@@ -1567,6 +1591,7 @@ UNION ALL
     archive_task.exit_code,
     archive_task.log_pack,
     archive_task.secrets_sent,
+    archive_task.rule_set_id,
     true AS archived
    FROM archive_task;
 
@@ -1786,11 +1811,17 @@ UNION ALL
 -- heddle.delivery_id(p_task uuid, p_attempt integer, p_trigger text, p_ordinal integer)
 --   returns uuid, sql, immutable
 
+-- heddle.demand_of(p_ids uuid[])
+--   returns slot_demand, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
+
 -- heddle.demand_of_tasks(p_limit integer, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.derived_state(p_stopped boolean, p_children integer, p_succeeded integer, p_timed_out integer, p_partially_failed integer, p_disabled integer, p_tolerated integer)
 --   returns smallint, sql, immutable
+
+-- heddle.digest_of(p_list jsonb)
+--   returns bytea, sql, immutable
 
 -- heddle.disable_branches(p_ids uuid[], p_to smallint[], p_extras jsonb, p_now timestamp with time zone, OUT lanes integer[], OUT unblocked integer, OUT ignored json)
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
@@ -1845,6 +1876,9 @@ UNION ALL
 
 -- heddle.heartbeat(p_ids uuid[], p_attempts integer[], p_success bigint[], p_failure bigint[], p_lease_ms integer, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
+
+-- heddle.held_slots(p_ids uuid[], OUT slots bigint[], OUT amounts bigint[])
+--   returns record, plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
 -- heddle.hide_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_delay_ms bigint, p_release boolean, p_now timestamp with time zone)
 --   returns integer, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
@@ -2089,8 +2123,14 @@ UNION ALL
 -- heddle.return_stale_grants(p_ids uuid[], p_grants text[], p_now timestamp with time zone)
 --   returns void, sql, volatile
 
--- heddle.rule_slots_of(p_task uuid, p_metadata jsonb)
+-- heddle.rule_sets_of(p_lists jsonb, p_max integer)
+--   returns integer[], plpgsql, volatile
+
+-- heddle.rule_slots_of(p_set integer, p_task uuid, p_metadata jsonb)
 --   returns bigint[], sql, stable
+
+-- heddle.rules_of(p_set integer, p_task uuid)
+--   returns TABLE(shape integer, max bigint, ord bigint), sql, stable
 
 -- heddle.run_outcome(p_root smallint, p_succeeded integer, p_failed integer, p_canceled integer, p_skipped integer)
 --   returns smallint, sql, immutable
@@ -2341,6 +2381,9 @@ UNION ALL
 -- heddle.slot_of(p_shape integer, p_type smallint, p_fields text[], p_metadata jsonb)
 --   returns bigint, sql, immutable
 
+-- heddle.slots_of_shapes(p_shapes integer[], p_metadata jsonb)
+--   returns bigint[], sql, stable
+
 -- heddle.start_child(p_id uuid, p_terms claim_terms, p_now timestamp with time zone)
 --   returns uuid, plpgsql, volatile
 
@@ -2397,6 +2440,9 @@ UNION ALL
 
 -- heddle.take_ends(p_workflows uuid[])
 --   returns TABLE(workflow_id uuid, run integer, entries jsonb, name text, state smallint, reason text, created_at timestamp with time zone, ended_at timestamp with time zone, job_run_id uuid, counts jsonb), plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
+
+-- heddle.take_slots(p_demand slot_demand)
+--   returns void, plpgsql, volatile
 
 -- heddle.take_unused_blobs(p_digests bytea[], p_before timestamp with time zone)
 --   returns SETOF bytea, plpgsql, volatile

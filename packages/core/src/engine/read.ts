@@ -16,7 +16,7 @@ export async function getTask(context: EngineContext, id: string): Promise<TaskD
   return {
     ...reads.taskOf(row),
     actions: (row.actions ?? []).map(({ origin: _origin, ...action }) => action),
-    rules: row.rules?.list ?? [],
+    rules: row.rules ?? [],
     dedupe: row.dedupe ?? [],
     retry: row.retry,
     ...(row.requirements === null ? {} : { requirements: demandOf(row.requirements) }),

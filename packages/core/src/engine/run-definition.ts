@@ -108,7 +108,7 @@ function taskOf(row: DefinedTaskRow): NewTask {
     delay_ms: 0,
     metadata: row.metadata,
     actions: (row.actions ?? []).map(({ origin: _origin, ...action }) => action),
-    rules: row.rules?.list ?? [],
+    rules: row.rules ?? [],
     dedupe: row.dedupe ?? [],
     retry: row.retry,
     ...(row.requirements === null ? {} : { requirements: demandOf(row.requirements) }),

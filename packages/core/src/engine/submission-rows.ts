@@ -1,7 +1,8 @@
 import { COMPLETION_POLICY_CODE } from '@heddle/base/vocabulary/completion-policy';
 import { RUN_KINDS_MAX } from '@heddle/base/vocabulary/run';
-import type { NewTask } from '@heddle/base/vocabulary/task';
+import type { NewTask, Rule } from '@heddle/base/vocabulary/task';
 import { settingsToColumns } from '@heddle/base/vocabulary/task-fields';
+import type { RuleLimit, RuleList, RuleSet } from '../store/kinds.ts';
 import type { EdgeRow, SpecRow, SubmissionRows, TaskRow } from '../store/submissions.ts';
 import type { EngineContext } from './context.ts';
 import type { TaskReads } from './flow/plan.ts';
@@ -37,14 +38,14 @@ export interface TreePlace {
 
 const SHAPE_TYPE = { concurrency: 1, capacity: 2 } as const;
 
-/** Numbers of the kinds and rule shapes that some tasks name. */
+/** Numbers of the kinds that some tasks name, and their lists of rules. */
 export interface Vocabulary {
   kinds: ReadonlyMap<string, number>;
-  shapes: ReadonlyMap<string, number>;
+  rules: ReadonlyMap<readonly Rule[], RuleSet>;
 }
 
 /**
- * Ensures that the kinds and rule shapes of these tasks exist, each looked up once. Uses its own connections, so it
+ * Ensures that the kinds, rule shapes and lists of rules of these tasks exist, each looked up once. Uses its own connections, so it
  * must not run inside a transaction: many of those at once would deadlock on the pool.
  */
 export async function vocabularyOf(
@@ -52,27 +53,50 @@ export async function vocabularyOf(
   submissions: readonly { tasks: readonly NewTask[] }[],
 ): Promise<Vocabulary> {
   const names = new Set<string>();
-  const wanted = new Map<string, { kind: string; type: 1 | 2; fields: string[] }>();
+  const lists = new Map<readonly Rule[], string>();
   for (const { tasks } of submissions) {
     for (const task of tasks) {
       names.add(task.kind);
       for (const matcher of task.dedupe) names.add(matcher.kind);
-      for (const rule of task.rules) {
-        names.add(rule.matcher.kind);
-        const fields = sortedFields(rule.matcher.fields);
-        const type = SHAPE_TYPE[rule.type];
-        wanted.set(shapeKey(rule.matcher.kind, type, fields), { kind: rule.matcher.kind, type, fields });
-      }
+      if (task.rules.length === 0 || lists.has(task.rules)) continue;
+      lists.set(task.rules, JSON.stringify(task.rules));
+      for (const rule of task.rules) names.add(rule.matcher.kind);
     }
   }
   const list = [...names];
   const ids = await context.kinds.ids(list);
   const kinds = new Map(list.map((name, index) => [name, ids[index]!]));
-  const shapes = new Map<string, number>();
-  for (const [key, shape] of wanted) {
-    shapes.set(key, await context.kinds.shape(kinds.get(shape.kind)!, shape.type, shape.fields));
+  return { kinds, rules: lists.size === 0 ? new Map() : await ruleSetsOf(context, lists, kinds) };
+}
+
+/** Equal lists are looked up once, whatever tasks have them. */
+async function ruleSetsOf(
+  context: EngineContext,
+  lists: ReadonlyMap<readonly Rule[], string>,
+  kinds: ReadonlyMap<string, number>,
+): Promise<Map<readonly Rule[], RuleSet>> {
+  const sets = new Map<string, RuleSet>();
+  const unknown: RuleList[] = [];
+  for (const [text, list] of new Map([...lists].map(([rules, key]) => [key, rules]))) {
+    const known = context.kinds.knownRules(text);
+    if (known === undefined) unknown.push({ text, list, limits: await limitsOf(context, list, kinds) });
+    else sets.set(text, known);
   }
-  return { kinds, shapes };
+  if (unknown.length > 0) for (const [text, set] of await context.kinds.addRules(unknown)) sets.set(text, set);
+  return new Map([...lists].map(([rules, text]) => [rules, sets.get(text)!]));
+}
+
+async function limitsOf(
+  context: EngineContext,
+  list: readonly Rule[],
+  kinds: ReadonlyMap<string, number>,
+): Promise<RuleLimit[]> {
+  const limits: RuleLimit[] = [];
+  for (const { type, matcher, max } of list) {
+    const fields = sortedFields(matcher.fields);
+    limits.push([await context.kinds.shape(kinds.get(matcher.kind)!, SHAPE_TYPE[type], fields), max]);
+  }
+  return limits;
 }
 
 /** Collects the rows of submissions for one insert. */
@@ -139,6 +163,8 @@ export class RowBuilder {
     if (!isEmpty(task.metadata)) row.metadata = task.metadata;
     if (fate.open_gates > 0) row.open_gates = fate.open_gates;
     if (fate.linked) row.linked = true;
+    const ruleSet = this.#vocabulary.rules.get(task.rules)?.id ?? null;
+    if (ruleSet !== null) row.rule_set = ruleSet;
     this.rows.tasks.push(row);
     if (this.#addRarities(row, task, fate)) this.rows.isPlain = false;
   }
@@ -154,14 +180,18 @@ export class RowBuilder {
     }
     if (fate.place !== undefined) placeInTree(row, fate.place);
     if (fate.reads !== undefined) row.computed = true;
+    const rules = this.#vocabulary.rules.get(task.rules);
     const spec = this.#specOf(task, fate.reads);
     if (spec !== null) {
       row.has_spec = true;
       if (task.actions.length > 0) row.has_actions = true;
       if (task.actions.some((action) => action.trigger === 'start')) row.starts_by_webhook = true;
       else if (task.requirements !== undefined) row.needs_runner = true;
-      if (task.rules.length > 0) row.rules = this.#shapesOf(task);
       this.rows.specs.push(spec);
+    }
+    if (rules?.id === null) {
+      row.rule_shapes = rules.limits.map(([shape]) => shape);
+      row.rule_maxima = rules.limits.map(([, max]) => max);
     }
     return (
       spec !== null ||
@@ -173,23 +203,17 @@ export class RowBuilder {
   }
 
   #specOf(task: NewTask, reads: TaskReads | undefined): SpecRow | null {
-    const isPlain = task.actions.length === 0 && task.rules.length === 0 && task.dedupe.length === 0;
+    const rules = this.#vocabulary.rules.get(task.rules);
+    const isPlain = task.actions.length === 0 && rules?.id !== null && task.dedupe.length === 0;
     if (isPlain && task.retry === null && task.requirements === undefined && reads === undefined) return null;
     const spec: SpecRow = { task_id: task.id };
     if (task.actions.length > 0) spec.actions = task.actions.map(storedAction);
-    if (task.rules.length > 0) spec.rules = { list: task.rules, shapes: this.#shapesOf(task) };
+    if (rules?.id === null) spec.rules = { list: task.rules, shapes: rules.limits };
     if (task.dedupe.length > 0) spec.dedupe = task.dedupe;
     if (task.retry !== null) spec.retry = task.retry;
     if (reads !== undefined) spec.reads = storedReads(reads);
     if (task.requirements !== undefined) spec.requirements = task.requirements;
     return spec;
-  }
-
-  #shapesOf(task: NewTask): [number, number][] {
-    return task.rules.map((rule) => {
-      const key = shapeKey(rule.matcher.kind, SHAPE_TYPE[rule.type], sortedFields(rule.matcher.fields));
-      return [this.#vocabulary.shapes.get(key)!, rule.max];
-    });
   }
 }
 
@@ -217,8 +241,4 @@ function isEmpty(metadata: object): boolean {
 
 export function sortedFields(fields: readonly string[]): string[] {
   return [...new Set(fields)].sort();
-}
-
-function shapeKey(kind: string, type: 1 | 2, fields: readonly string[]): string {
-  return JSON.stringify([kind, type, fields]);
 }

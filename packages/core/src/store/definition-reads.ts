@@ -24,9 +24,10 @@ const ARCHIVE: Tables = {
 
 const COLUMNS = `t.id, t.container_id, t.position, t.local_id, t.name, k.name as kind, t.metadata, t.policy, t.generates,
   (t.state = :disabled and t.cause is null) as disabled, ${TASK_FIELD_NAMES.map((name) => `t.${name}`).join(', ')},
-  s.actions, s.rules, s.dedupe, s.retry, s.requirements`;
+  s.actions, coalesce(r.list, s.rules -> 'list') as rules, s.dedupe, s.retry, s.requirements`;
 
-const joinsOf = ({ spec }: Tables): string => `join kind k on k.id = t.kind_id left join ${spec} s on s.task_id = t.id`;
+const joinsOf = ({ spec }: Tables): string => `join kind k on k.id = t.kind_id
+  left join ${spec} s on s.task_id = t.id left join rule_set r on r.id = t.rule_set_id`;
 
 const tasksOf = (name: string, tables: Tables): Statement => ({
   name,

@@ -1,3 +1,4 @@
+import type { Rule } from '@heddle/base/vocabulary/task';
 import type { Queryable, Statement } from './database.ts';
 
 const ADD_KINDS: Statement = {
@@ -39,6 +40,30 @@ const REGISTER_DEDUPE_SHAPE: Statement = {
   text: `select register_dedupe_shape($1, $2::text[]) as id`,
 };
 
+const ADD_RULE_SETS: Statement = {
+  name: 'kinds.rule_sets',
+  text: `select rule_sets_of($1::jsonb, $2) as ids`,
+};
+
+/** Lists of rules that tasks share; a task with any other stores its own. */
+const RULE_SETS_MAX = 10_000;
+
+/** A rule as its shape and its limit. */
+export type RuleLimit = [shape: number, max: number];
+
+/** A list of rules with its number; null: it has none, since there are too many. */
+export interface RuleSet {
+  id: number | null;
+  limits: RuleLimit[];
+}
+
+/** A list of rules whose number is looked up. `text`: the list as a key. */
+export interface RuleList {
+  text: string;
+  list: readonly Rule[];
+  limits: RuleLimit[];
+}
+
 interface KindRow {
   id: number;
   name: string;
@@ -59,7 +84,7 @@ export async function findTakenKinds(
 }
 
 /**
- * Maps kinds and rule shapes to the small numbers that tables and locks use. Kinds and shapes are never removed, so
+ * Maps kinds, rule shapes and lists of rules to the small numbers that tables and locks use. None are ever removed, so
  * cached entries stay valid; the caches are bounded and cleared when full.
  */
 export class Kinds {
@@ -68,6 +93,7 @@ export class Kinds {
   readonly #ids = new Map<string, number>();
   readonly #names = new Map<number, string>();
   readonly #shapes = new Map<string, number>();
+  readonly #rules = new Map<string, RuleSet>();
   #outer: Kinds | undefined;
 
   constructor(database: Queryable) {
@@ -128,6 +154,28 @@ export class Kinds {
   /** Returns the id of a dedupe shape. `fields` are sorted. */
   dedupeShape(kindId: number, fields: readonly string[]): Promise<number> {
     return this.#register(`${kindId}:d:${JSON.stringify(fields)}`, REGISTER_DEDUPE_SHAPE, [kindId, fields]);
+  }
+
+  /** Returns a list of rules, named by its text, if this process has seen it. */
+  knownRules(text: string): RuleSet | undefined {
+    return this.#rules.get(text) ?? (this.#outer === undefined ? undefined : this.#outer.#rules.get(text));
+  }
+
+  /** Returns the numbers of lists of rules by their texts, and adds new ones. */
+  async addRules(lists: readonly RuleList[]): Promise<Map<string, RuleSet>> {
+    const rows = lists.map(({ list, limits }) => ({
+      list,
+      shapes: limits.map(([shape]) => shape),
+      maxima: limits.map(([, max]) => max),
+    }));
+    const [row] = await this.#database.query<{ ids: (number | null)[] }>(ADD_RULE_SETS, [
+      JSON.stringify(rows),
+      RULE_SETS_MAX,
+    ]);
+    const added = new Map(lists.map(({ text, limits }, at) => [text, { id: row!.ids[at]!, limits }]));
+    if (this.#rules.size + added.size > Kinds.cacheMax) this.#rules.clear();
+    if (added.size <= Kinds.cacheMax) for (const [text, set] of added) this.#rules.set(text, set);
+    return added;
   }
 
   async #register(key: string, statement: Statement, values: readonly unknown[]): Promise<number> {

@@ -13,10 +13,8 @@ const OPEN_PARENTS: Statement = {
 const RULES: Statement = {
   name: 'explain.rules',
   text: `select sh.type, k.name as kind, sh.fields, coalesce(sl.key, slot_key_of(sh.fields, t.metadata)) as key,
-      coalesce(sl.used, 0) as used, (r.value ->> 1)::bigint as max, n.slot::text as slot
-    from task t join task_spec sp on sp.task_id = t.id
-    cross join jsonb_array_elements(sp.rules -> 'shapes') r(value)
-    join shape sh on sh.id = (r.value ->> 0)::integer join kind k on k.id = sh.kind_id
+      coalesce(sl.used, 0) as used, r.max, n.slot::text as slot
+    from task t cross join rules_of(t.rule_set_id, t.id) r join shape sh on sh.id = r.shape join kind k on k.id = sh.kind_id
     cross join lateral (select slot_of(sh.id, sh.type, sh.fields, t.metadata) as slot) n
     left join slot sl on sl.id = n.slot
     where t.id = $1`,

@@ -6,10 +6,10 @@ export const SUBMISSION = `row(
       row($1::uuid[], $2::text[], $3::boolean[], $4::integer[], $5::integer[], $6::uuid[], $7::text[], $8::text[]),
       row($9::uuid[], $10::uuid[], $11::boolean[], $12::boolean[], $13::boolean[]),
       row($14::uuid[], $15::uuid[], $16::integer[], $17::integer[], $18::boolean[], $19::text[], $20::text[], $21::jsonb[],
-        $22::integer[], $23::smallint[], $24::integer[], $25::smallint[], $26::bigint[]),
-      $27::json, $28::json, $29::integer[])::submission`;
+        $22::integer[], $23::smallint[], $24::integer[], $25::smallint[], $26::bigint[], $27::integer[]),
+      $28::json, $29::json, $30::integer[])::submission`;
 
-/** Values of `$1` to `$30` of SUBMISSION. */
+/** Values of `$1` to `$31` of SUBMISSION. */
 export function submissionValues(rows: SubmissionRows, now: string | null): unknown[] {
   const { workflows, edges, tasks, specs, kindIds } = rows;
   const areLinked = edges.length > 0;
@@ -35,7 +35,7 @@ export function submissionValues(rows: SubmissionRows, now: string | null): unkn
   ];
 }
 
-/** Values of `$14` to `$26`. */
+/** Values of `$14` to `$27`. */
 function plainColumns(tasks: readonly PlainTaskRow[]): (string | null)[] {
   const lanes = new Set(tasks.flatMap(({ open_gates, kind_id }) => (open_gates === undefined ? [kind_id] : [])));
   return [
@@ -48,13 +48,13 @@ function plainColumns(tasks: readonly PlainTaskRow[]): (string | null)[] {
     column(tasks, 'local_id', textArray),
     column(tasks, 'metadata', jsonArray),
     numberArray([...lanes]),
-    ...(['priority', 'timeout_secs', 'deadline_basis', 'expected_count'] as const).map((name) =>
+    ...(['priority', 'timeout_secs', 'deadline_basis', 'expected_count', 'rule_set'] as const).map((name) =>
       column(tasks, name, numberArray),
     ),
   ];
 }
 
-const NO_PLAIN_COLUMNS = Array.from({ length: 13 }, () => null);
+const NO_PLAIN_COLUMNS = Array.from({ length: 14 }, () => null);
 
 /** Returns the members that rows have under a name, null where one has none; null if none has any. */
 function column<Name extends string, Value>(

@@ -4,7 +4,7 @@ import type { Queryable, Statement } from './database.ts';
 import { SUBMISSION, submissionValues } from './submission-columns.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
-const MOMENT = 'with moment as materialized (select coalesce($30::timestamptz, clock_timestamp()) as now)';
+const MOMENT = 'with moment as materialized (select coalesce($31::timestamptz, clock_timestamp()) as now)';
 
 const SUBMIT: Statement = {
   name: 'workflows.submit',
@@ -96,6 +96,8 @@ export interface PlainTaskRow extends Partial<SettingColumns> {
   metadata?: JsonObject;
   open_gates?: number;
   linked?: boolean;
+  /** Number of its list of rules. */
+  rule_set?: number;
 }
 
 /** A task for store_tasks. */
@@ -107,7 +109,9 @@ export interface TaskRow extends PlainTaskRow {
   has_actions?: boolean;
   /** Its input holds expressions. */
   computed?: boolean;
-  rules?: [shape: number, max: number][];
+  /** Its rules, if their list has no number. */
+  rule_shapes?: number[];
+  rule_maxima?: number[];
   /** It ends at once: its state. */
   ended_as?: number;
   reason?: string;

@@ -21,8 +21,9 @@ export const TASK_COLUMNS = `t.id, t.workflow_id, t.local_id, t.name, k.name as 
 
 const GET_TASK: Statement = {
   name: 'tasks.get',
-  text: `select ${TASK_COLUMNS}, s.actions, s.rules, s.dedupe, s.retry, s.requirements
-    from task_all t join kind k on k.id = t.kind_id
+  text: `select ${TASK_COLUMNS}, s.actions, coalesce(r.list, s.rules -> 'list') as rules, s.dedupe, s.retry,
+      s.requirements
+    from task_all t join kind k on k.id = t.kind_id left join rule_set r on r.id = t.rule_set_id
     left join lateral (
       select actions, rules, dedupe, retry, requirements from task_spec where task_id = t.id
       union all select actions, rules, dedupe, retry, requirements from archive_task_spec where task_id = t.id limit 1) s on true
@@ -138,7 +139,7 @@ export interface TaskRecord extends SettingColumns {
 
 export interface TaskSpecRecord {
   actions: (Action & { origin?: string })[] | null;
-  rules: { list: Rule[] } | null;
+  rules: Rule[] | null;
   dedupe: DedupeMatcher[] | null;
   retry: RetryPolicy | null;
   requirements: StoredDemand | null;

@@ -9,77 +9,87 @@ create or replace function admit(p_ids uuid[], p_lanes integer[], p_grants text[
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_ids uuid[] := p_ids;
-  v_stale boolean;
-  -- The needs of the tasks, flat: a slot that is taken (no max) or only checked (max).
-  v_need_tasks uuid[];
-  v_need_slots bigint[];
-  v_need_amounts bigint[];
-  v_need_maxima bigint[];
-  v_need_outside boolean[];
-  v_slots bigint[];
+  v_demand slot_demand;
   v_contended bigint[];
   v_used bigint[];
-  v_refused uuid[] := '{}';
-  v_refused_slots bigint[] := '{}';
+  v_refused uuid[];
+  v_refused_slots bigint[];
 begin
   if cardinality(array_remove(p_grants, null)) > 0 then
     v_ids := without_grants(p_ids, p_grants);
   end if;
   loop
-    select array_agg(t.id) filter (where n.slot is not null), array_agg(n.slot) filter (where n.slot is not null),
-      array_agg(n.amount) filter (where n.slot is not null), array_agg(n.max) filter (where n.slot is not null),
-      array_agg(n.outside) filter (where n.slot is not null), bool_or(t.slot_version <> k.slot_version)
-    into v_need_tasks, v_need_slots, v_need_amounts, v_need_maxima, v_need_outside, v_stale
-    from task t join kind k on k.id = t.kind_id
-    left join lateral (
-      select w.slot, slot_amount(w.slot, t.expected_count, t.success_count, t.failure_count) as amount,
-        null::bigint as max, false as outside
-      from unnest(t.wants) w(slot)
-      union all
-      select r.slot, 0, r.max, r.slot & 1 = 1 or r.slot <> all(coalesce(t.wants, '{}'))
-      from unnest(t.rule_slots, t.rule_max) r(slot, max)) n on true
-    where t.id = any(v_ids);
-    exit when not coalesce(v_stale, false);
+    v_demand := demand_of(v_ids);
+    exit when not coalesce(v_demand.stale, false);
     perform refresh_slots(v_ids);
   end loop;
-  if v_need_slots is null then return p_ids; end if;
-
-  v_slots := array(select distinct n.slot from unnest(v_need_slots) n(slot));
-  perform lock_slots(v_slots, v_ids);
+  if v_demand.slots is null then return p_ids; end if;
+  perform lock_slots(v_demand.slots, v_ids);
 
   -- Slots that cannot hold all that this set requests; tasks of other slots need no individual check.
-  with demand as (
-    select n.slot, sum(n.amount) as amount, min(n.max) as max, bool_or(n.outside) as outside
-    from unnest(v_need_slots, v_need_amounts, v_need_maxima, v_need_outside) n(slot, amount, max, outside)
-    group by n.slot
-  )
-  select array_agg(d.slot), array_agg(s.used) into v_contended, v_used
-  from demand d join slot s on s.id = d.slot
+  select array_agg(s.id), array_agg(s.used) into v_contended, v_used
+  from unnest(v_demand.slots, v_demand.amounts, v_demand.maxima, v_demand.outside) d(slot, amount, max, outside)
+  join slot s on s.id = d.slot
   where d.max is not null and s.used + d.amount + d.outside::integer > d.max;
+  if v_contended is null then
+    perform take_slots(v_demand);
+    return p_ids;
+  end if;
 
-  if v_contended is not null then
-    select r.o_ids, r.o_slots into v_refused, v_refused_slots
-    from refused_by_slots(array(
-      select u.id from unnest(p_ids) with ordinality u(id, ord) join unnest(v_ids) i(id) on i.id = u.id order by u.ord),
-      v_contended, v_used) r;
+  select r.o_ids, r.o_slots into v_refused, v_refused_slots
+  from refused_by_slots(array(
+    select u.id from unnest(p_ids) with ordinality u(id, ord) join unnest(v_ids) i(id) on i.id = u.id order by u.ord),
+    v_contended, v_used) r;
+  if cardinality(v_refused) = 0 then
+    perform take_slots(v_demand);
+  else
     perform block_tasks(p_ids, p_lanes, v_refused, v_refused_slots);
+    perform take_slots(demand_of(array(
+      select u.id from unnest(v_ids) u(id) left join unnest(v_refused) r(id) on r.id = u.id where r.id is null)));
   end if;
-
-  update slot s set used = s.used + d.amount
-  from (
-    select n.slot, sum(n.amount) as amount
-    from unnest(v_need_tasks, v_need_slots, v_need_amounts, v_need_maxima) n(id, slot, amount, max)
-    left join unnest(v_refused) r(id) on r.id = n.id
-    where n.max is null and r.id is null group by n.slot) d
-  where s.id = d.slot and d.amount <> 0;
   -- Capacity that this set did not use after all, because one of a task's slots rejected it, goes to waiting tasks.
-  if v_contended is not null then
-    perform grant_slots(v_slots);
-  end if;
+  perform grant_slots(v_demand.slots);
   if cardinality(v_refused) = 0 then return p_ids; end if;
   return array(
     select u.id from unnest(p_ids) with ordinality u(id, ord) left join unnest(v_refused) r(id) on r.id = u.id
     where r.id is null order by u.ord);
+end $$;
+
+-- What these tasks take of slots and what their rules check, by slot. Tasks of the same slots and limits are counted at once:
+-- mostly a set has one rule.
+create or replace function demand_of(p_ids uuid[])
+returns slot_demand language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+  v_demand slot_demand;
+begin
+  with alike as materialized (
+    select t.wants, t.rule_slots, t.rule_max, count(*) as tasks,
+      sum(slot_amount(1, t.expected_count, t.success_count, t.failure_count)) as work,
+      bool_or(t.slot_version <> k.slot_version) as stale
+    from task t join kind k on k.id = t.kind_id where t.id = any(p_ids)
+    group by t.wants, t.rule_slots, t.rule_max
+  ), needs as (
+    select w.slot, case when w.slot & 1 = 0 then a.tasks else a.work end as amount, null::bigint as max, false as outside
+    from alike a, unnest(a.wants) w(slot)
+    union all
+    select r.slot, 0, r.max, r.slot & 1 = 1 or r.slot <> all(coalesce(a.wants, '{}'))
+    from alike a, unnest(a.rule_slots, a.rule_max) r(slot, max)
+  ), by_slot as (
+    select n.slot, sum(n.amount)::bigint as amount, min(n.max) as max, bool_or(n.outside) as outside
+    from needs n group by n.slot
+  )
+  select array_agg(b.slot), array_agg(b.amount), array_agg(b.max), array_agg(b.outside),
+    (select bool_or(a.stale) from alike a)
+  into v_demand from by_slot b;
+  return v_demand;
+end $$;
+
+-- Takes what some tasks request of slots, which the caller has locked.
+create or replace function take_slots(p_demand slot_demand)
+returns void language plpgsql as $$
+begin
+  update slot s set used = s.used + d.amount
+  from unnest(p_demand.slots, p_demand.amounts) d(slot, amount) where s.id = d.slot and d.amount <> 0;
 end $$;
 
 -- Returns the tasks that were not handed the slots they want; outdated grants are returned.
@@ -165,20 +175,16 @@ begin
     select distinct on (n.id) n.id, n.shape_id, n.key from (
       select slot_of(s.id, s.type, s.fields, t.metadata) as id, s.id as shape_id, slot_key_of(s.fields, t.metadata) as key
       from task t join shape s on s.kind_id = t.kind_id or s.id in (
-        select (r.value ->> 0)::integer from task_spec sp, jsonb_array_elements(sp.rules -> 'shapes') r
-        where sp.task_id = t.id and t.rule_slots is not null)
+        select r.shape from rules_of(t.rule_set_id, t.id) r where t.rule_slots is not null)
       where t.id = any(p_tasks)) n
     order by n.id on conflict do nothing;
   end loop;
 end $$;
 
 -- The slots that a task's own rules check, for metadata that changed.
-create or replace function rule_slots_of(p_task uuid, p_metadata jsonb)
+create or replace function rule_slots_of(p_set integer, p_task uuid, p_metadata jsonb)
 returns bigint[] language sql stable as $$
-  select array_agg(slot_of(s.id, s.type, s.fields, p_metadata) order by r.ord)
-  from task_spec sp, jsonb_array_elements(sp.rules -> 'shapes') with ordinality r(value, ord)
-  join shape s on s.id = (r.value ->> 0)::integer
-  where sp.task_id = p_task
+  select slots_of_shapes(array_agg(r.shape order by r.ord), p_metadata) from rules_of(p_set, p_task) r
 $$;
 
 -- Recomputes the slots of pending tasks that were computed for an older version of their kind, or for metadata that has
@@ -186,6 +192,6 @@ $$;
 create or replace function refresh_slots(p_ids uuid[])
 returns void language sql as $$
   update task t set wants = wanted_slots(t.kind_id, t.metadata), slot_version = k.slot_version,
-    rule_slots = case when t.rule_slots is null then null else rule_slots_of(t.id, t.metadata) end
+    rule_slots = case when t.rule_slots is null then null else rule_slots_of(t.rule_set_id, t.id, t.metadata) end
   from kind k where k.id = t.kind_id and t.id = any(p_ids) and t.slot_version <> k.slot_version
 $$;

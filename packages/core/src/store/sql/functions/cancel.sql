@@ -53,9 +53,7 @@ begin
     v_untouched := v_untouched || tasks_with_untried_start(v_ids);
   end if;
   if cardinality(v_untouched) > 0 then
-    select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
-    into v_slots, v_amounts
-    from task t, unnest(t.slots) h(slot) where t.id = any(v_untouched);
+    select h.slots, h.amounts into v_slots, v_amounts from held_slots(v_untouched) h;
     select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_untouched);
     delete from delivery d using task t
     where d.task_id = any(v_untouched) and d.trigger = 'start' and d.state = 'due' and d.tries = 0

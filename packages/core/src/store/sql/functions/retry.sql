@@ -127,8 +127,7 @@ begin
 
   -- What canceled attempts still held is returned first.
   select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_open) and t.lease_id is not null;
-  select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
-  into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(v_open);
+  select h.slots, h.amounts into v_slots, v_amounts from held_slots(v_open) h;
   select array_agg(t.workflow_id), array_agg(t.state) into v_workflows, v_states from task t where t.id = any(v_open);
   select json_agg(json_build_object('kind', g.kind_id, 'from', g.state, 'to', :pending, 'count', g.n)) into v_transitions from (
     select t.kind_id, t.state, count(*) as n from task t where t.id = any(v_open) group by t.kind_id, t.state) g;

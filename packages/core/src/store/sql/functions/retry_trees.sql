@@ -34,8 +34,7 @@ declare
 begin
   perform 1 from task where id = any(v_tasks) order by id for no key update;
   select array_agg(t.lease_id) into v_leases from task t where t.id = any(v_tasks) and t.lease_id is not null;
-  select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
-  into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(v_tasks);
+  select h.slots, h.amounts into v_slots, v_amounts from held_slots(v_tasks) h;
   perform keep_attempts(v_tasks, null, null, p_now);
   perform forget_failures(v_tasks);
   update task t set state = :waiting, sealed = true, open_gates = 1, updated_at = p_now, ended_at = null, started_at = null,

@@ -249,9 +249,7 @@ begin
   v_ending := row(p_set.ids, p_set.workflows, case when :succeeded <> any(p_set.targets) then p_set.targets end,
     p_set.containers, p_set.leases, null, null, p_set.linked, p_set.has_actions);
   if p_set.holds then
-    select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
-    into v_ending.slots, v_ending.amounts
-    from task t, unnest(t.slots) h(slot) where t.id = any(p_set.ids);
+    select h.slots, h.amounts into v_ending.slots, v_ending.amounts from held_slots(p_set.ids) h;
   end if;
   if p_set.has_spec and (:failed::smallint = any(p_set.targets) or :timed_out::smallint = any(p_set.targets)) then
     select array_agg(t.id), array_agg(p_now + retry_delay(sp.retry, t.attempt, t.id, p_jitter))
@@ -376,9 +374,7 @@ begin
   from unnest(p_ids, p_codes) u(id, code) join task t on t.id = u.id
   where u.code in (:result_unchanged, :result_conflict) and t.state >= :terminal and t.lease_id is not null;
   if v_ids is null then return '{}'; end if;
-  select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
-  into v_slots, v_amounts
-  from task t, unnest(t.slots) h(slot) where t.id = any(v_ids);
+  select h.slots, h.amounts into v_slots, v_amounts from held_slots(v_ids) h;
   update task set slots = null, lease_id = null where id = any(v_ids) and state >= :terminal;
   perform close_leases(v_leases);
   return return_slots(v_slots, v_amounts);

@@ -28,6 +28,18 @@ returns bigint language sql immutable as $$
   select case when p_slot & 1 = 0 then 1 else greatest(coalesce(p_expected, 0) - p_success - p_failure, 0) end
 $$;
 
+-- What these tasks hold of which slots. Tasks that hold the same are counted at once: mostly a set holds one slot.
+create or replace function held_slots(p_ids uuid[], out slots bigint[], out amounts bigint[])
+language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  select array_agg(a.slot), array_agg(a.amount) into slots, amounts from (
+    select h.slot, sum(case when h.slot & 1 = 0 then g.tasks else g.work end)::bigint as amount
+    from (
+      select t.slots, count(*) as tasks, sum(slot_amount(1, t.expected_count, t.success_count, t.failure_count)) as work
+      from task t where t.id = any(p_ids) and t.slots is not null group by t.slots) g, unnest(g.slots) h(slot)
+    group by h.slot) a;
+end $$;
+
 -- Hands free capacity of these slots (locked by the caller) to the oldest tasks that wait for it; returns the lanes
 -- where tasks became ready. A task that needs only this slot gets it here; others return to be claimed with all needs.
 create or replace function grant_slots(p_slots bigint[])
@@ -119,11 +131,27 @@ begin
   return return_slots(v_slots, array_fill(0::bigint, array[coalesce(cardinality(v_slots), 0)]));
 end $$;
 
+-- The number of shapes of each kind and, for the usual case of one, the shape. The setting keeps the planner from putting the
+-- query in place of the call, where it might run for each task.
+create or replace function counted_kinds(p_kinds integer[])
+returns table (id integer, version integer, shapes bigint, shape integer, type smallint, fields text[], whole_slot bigint)
+language sql stable rows 10 set plan_cache_mode = force_generic_plan as $$
+  select k.id, k.slot_version, count(s.id), min(s.id), min(s.type), min(s.fields), min(s.whole_slot)
+  from kind k left join shape s on s.kind_id = k.id where k.id = any(p_kinds) group by k.id
+$$;
+
 -- The slots that a task of a kind takes while an attempt is open.
 create or replace function wanted_slots(p_kind integer, p_metadata jsonb)
 returns bigint[] language sql stable as $$
   select array_agg(coalesce(s.whole_slot, slot_of(s.id, s.type, s.fields, p_metadata)))
   from shape s where s.kind_id = p_kind
+$$;
+
+-- The slots of some metadata under these shapes, in their order; null if there are none.
+create or replace function slots_of_shapes(p_shapes integer[], p_metadata jsonb)
+returns bigint[] language sql stable strict as $$
+  select array_agg(coalesce(s.whole_slot, slot_of(s.id, s.type, s.fields, p_metadata)) order by u.ord)
+  from unnest(p_shapes) with ordinality u(shape, ord) join shape s on s.id = u.shape
 $$;
 
 -- What tasks that hold capacity slots return for this much work done (one entry per task), before it is counted.

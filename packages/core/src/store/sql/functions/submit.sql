@@ -39,20 +39,18 @@ begin
 end $$;
 
 -- Inserts tasks of stored workflows; returns the lanes where tasks became ready. p_tasks: [the columns of `task` that
--- differ from their defaults, and: delay_ms; rules: [[shape, max], ...]; ended_as: the state of one that ends at once,
--- because a stored parent has ended or because it is disabled]. p_specs: [columns of `task_spec`]. p_lease: null, or the
+-- differ from their defaults, and: delay_ms; rule_set, or rule_shapes and rule_maxima; ended_as: the state of one that ends at
+-- once, because a stored parent has ended or because it is disabled]. p_specs: [columns of `task_spec`]. p_lease: null, or the
 -- lease of p_holder under which tasks start at once instead of becoming ready; the caller writes it.
 create or replace function store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamptz, p_lease bigint,
   p_holder text)
 returns integer[] language plpgsql as $$
 declare
   v_now timestamptz := p_now;
-  v_ruled boolean;
   v_deduped boolean;
   v_lanes integer[];
 begin
   perform pg_advisory_xact_lock_shared(7201, k) from (select unnest(p_kinds) as k order by 1) o;
-  v_ruled := exists (select 1 from shape where kind_id = any(p_kinds));
   v_deduped := exists (select 1 from dedupe_shape where kind_id = any(p_kinds));
 
   if p_specs is not null then
@@ -64,7 +62,7 @@ begin
   with stored as (
     insert into task (id, workflow_id, kind_id, state, open_gates, linked, has_spec, has_actions, starts_by_webhook,
       needs_runner, computed, name, local_id, metadata, created_at, updated_at, run_at, ended_at, cause, reason,
-      slot_version, wants, rule_slots, rule_max,
+      slot_version, wants, rule_set_id, rule_slots, rule_max,
       container_id, position, policy, sealed, generates, generator_id, generator_attempt,
       attempt, lease_id, claimed_by, claimed_at, started_at, deadline_at,
       -- Plain settings, described in vocabulary/task-fields.ts.
@@ -75,7 +73,11 @@ begin
       coalesce(t.starts_by_webhook, false), coalesce(t.needs_runner, false), coalesce(t.computed, false), t.name, t.local_id,
       coalesce(t.metadata, '{}'), v_now, v_now, case when t.delay_ms > 0 then v_now + t.delay_ms * interval '1 millisecond' end,
       case when t.ended_as >= :terminal then v_now end, t.cause, t.reason,
-      coalesce(sv.version, 0), sv.wants, rs.slots, rs.maxima,
+      coalesce(c.version, 0), w.wants, t.rule_set,
+      -- Mostly the only rule of a task has the only shape of its kind, whose slot is computed anyway.
+      case when c.shapes = 1 and rs.shapes = array[c.shape] then w.wants
+        else slots_of_shapes(coalesce(rs.shapes, t.rule_shapes), coalesce(t.metadata, '{}')) end,
+      coalesce(rs.maxima, t.rule_maxima),
       t.container_id, t.position, coalesce(t.policy, 0), coalesce(t.sealed, false), coalesce(t.generates, false),
       t.generator_id, t.generator_attempt,
       s.starts::integer, case when s.starts then p_lease end, case when s.starts then p_holder end,
@@ -85,23 +87,18 @@ begin
       t.expected_count
     from json_to_recordset(p_tasks) as t(id uuid, workflow_id uuid, kind_id integer, ended_as smallint, open_gates integer,
       linked boolean, has_spec boolean, has_actions boolean, starts_by_webhook boolean, needs_runner boolean,
-      computed boolean, name text, local_id text, metadata jsonb, delay_ms bigint, cause uuid, reason text, rules jsonb,
-      container_id uuid, position integer, policy smallint, sealed boolean, generates boolean, generator_id uuid,
+      computed boolean, name text, local_id text, metadata jsonb, delay_ms bigint, cause uuid, reason text,
+      rule_set integer, rule_shapes integer[], rule_maxima bigint[], container_id uuid, position integer, policy smallint, sealed boolean, generates boolean, generator_id uuid,
       generator_attempt integer, priority smallint, timeout_secs integer, deadline_basis smallint, expected_count bigint)
     cross join lateral (
       select p_lease is not null and t.ended_as is null and coalesce(t.open_gates, 0) = 0 and coalesce(t.delay_ms, 0) = 0
         as starts) s
-    left join lateral (
-      select kind.slot_version as version, (
-        select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.metadata, '{}'))))
-        from shape sh where sh.kind_id = t.kind_id) as wants
-      from kind where kind.id = t.kind_id) sv on v_ruled
-    left join lateral (
-      select array_agg(coalesce(sh.whole_slot, slot_of(sh.id, sh.type, sh.fields, coalesce(t.metadata, '{}'))) order by rule.ord)
-          as slots,
-        array_agg((rule.value ->> 1)::bigint order by rule.ord) as maxima
-      from jsonb_array_elements(t.rules) with ordinality rule(value, ord)
-      join shape sh on sh.id = (rule.value ->> 0)::integer) rs on t.rules is not null
+    left join counted_kinds(p_kinds) c on c.id = t.kind_id
+    left join rule_set rs on rs.id = t.rule_set
+    cross join lateral (
+      select case
+        when c.shapes = 1 then array[coalesce(c.whole_slot, slot_of(c.shape, c.type, c.fields, coalesce(t.metadata, '{}')))]
+        when c.shapes > 1 then wanted_slots(t.kind_id, coalesce(t.metadata, '{}')) end as wants) w
     returning id, state, run_at, -priority as rank, lane_of(starts_by_webhook, needs_runner, kind_id) as lane
   ), later as (
     insert into delayed (run_at, task_id) select t.run_at, t.id from stored t where t.state = :pending

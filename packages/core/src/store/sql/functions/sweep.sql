@@ -179,8 +179,7 @@ begin
       from task m where m.id = any(p_ids) and m.state <> :paused group by 1, 2, 3) g),
     (select json_agg(w.workflow_id) from (select distinct x.workflow_id from task x where x.id = any(p_ids) limit 17) w)
   into v_leases, v_transitions, v_workflows from task t where t.id = any(p_ids);
-  select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
-  into v_slots, v_amounts from task t, unnest(t.slots) h(slot) where t.id = any(p_ids);
+  select h.slots, h.amounts into v_slots, v_amounts from held_slots(p_ids) h;
   if p_outcome is not null then
     perform keep_attempts(p_ids, array_fill(p_outcome::smallint, array[cardinality(p_ids)]),
       array_fill(p_reason, array[cardinality(p_ids)]), p_now);

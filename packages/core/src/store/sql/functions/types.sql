@@ -1,5 +1,5 @@
 -- Sets that functions pass to each other as one value. Their arrays have one entry per task, in one order.
-drop type if exists reports, report_parts, settling, settled, claim_terms, submission, new_workflows, new_edges,
+drop type if exists slot_demand, reports, report_parts, settling, settled, claim_terms, submission, new_workflows, new_edges,
   plain_tasks, ending, picked, sequence_steps, new_nodes, new_requests, runner_market, runner_bars;
 
 -- Reports on attempts, of distinct tasks; a null attempt means the current one. `reasons`: null if none has one.
@@ -33,7 +33,7 @@ create type new_workflows as (ids uuid[], names text[], linked boolean[], task_c
 create type new_edges as (parents uuid[], children uuid[], requires_success boolean[], crosses boolean[], relayed boolean[]);
 create type plain_tasks as (ids uuid[], workflow_ids uuid[], kind_ids integer[], open_gates integer[], linked boolean[],
   names text[], local_ids text[], metadata jsonb[], lanes integer[], priority smallint[], timeout_secs integer[],
-  deadline_basis smallint[], expected_count bigint[]);
+  deadline_basis smallint[], expected_count bigint[], rule_sets integer[]);
 
 -- Rows of submissions. workflows: `remaining` are those of their tasks that have not ended yet, `failed_tasks` the first
 -- of those that have, `kinds` the texts of arrays. Either `plain`, or `tasks` and `specs` as in store_tasks. `edges`,
@@ -53,6 +53,11 @@ create type ending as (ids uuid[], workflows uuid[], states smallint[], containe
 -- Ready rows that a claim has locked: their tasks, their places, their lanes, and the slots that each was handed, as the
 -- text of an array.
 create type picked as (ids uuid[], tids tid[], lanes integer[], grants text[]);
+
+-- What some tasks request, by slot: how much they take; the lowest limit that rules of theirs set, or null; whether a rule
+-- checks the slot for a task that takes none of it, or some of its capacity. `stale`: whether any of the tasks has slots that
+-- were computed for an older version of its kind.
+create type slot_demand as (slots bigint[], amounts bigint[], maxima bigint[], outside boolean[], stale boolean);
 
 -- What a look at sequences found: their next tasks and containers; the sequences that a child stops, with the child's
 -- position and id, and the reasons for what is disabled (`reasons`) and for the sequence (`stops`); and the parents of

@@ -39,9 +39,7 @@ begin
   from jsonb_to_recordset(p_extras) as x(id uuid, metadata_patch jsonb)
   join unnest(p_ids) u(id) on u.id = x.id join task t on t.id = x.id;
   if v_held is not null then
-    select array_agg(h.slot), array_agg(slot_amount(h.slot, t.expected_count, t.success_count, t.failure_count))
-    into v_slots, v_amounts
-    from task t, unnest(t.slots) h(slot) where t.id = any(v_held);
+    select h.slots, h.amounts into v_slots, v_amounts from held_slots(v_held) h;
   end if;
 
   select array_agg(distinct r.slot) into v_waiting
