@@ -12,7 +12,6 @@ import {
   takeMessages,
   type MessageRow,
   type ReceiptRow,
-  type Taken,
 } from '../store/queue-messages.ts';
 import {
   checkMessages,
@@ -27,6 +26,7 @@ import {
 } from './limits.ts';
 import type { DeadLetter, MessageQueue, OutgoingMessage, QueueDepth, ReceivedMessage, ReceiveOptions } from './port.ts';
 import { PostgresSignals } from './postgres-signals.ts';
+import { PostgresTakes } from './postgres-takes.ts';
 import { inOrder, PostgresWrites, chunksOf } from './postgres-writes.ts';
 import { POLL_MS, Progress } from './progress.ts';
 import { Waiting } from './waiting.ts';
@@ -46,22 +46,25 @@ export class PostgresQueue implements MessageQueue {
   readonly driver = 'postgres';
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #maxReceives: number;
   readonly #now: () => string | null;
   readonly #waiting: Waiting;
   readonly #signals: PostgresSignals;
   readonly #progress: Progress;
   readonly #writes: PostgresWrites;
+  readonly #takes: PostgresTakes;
 
   constructor({ database, clock, log, maxReceives = DEFAULT_MAX_RECEIVES, now = () => null }: PostgresQueueOptions) {
     this.#database = database;
     this.#clock = clock;
-    this.#maxReceives = maxReceives;
     this.#now = now;
     this.#waiting = new Waiting(clock);
     this.#signals = new PostgresSignals(database, clock, log, this.#waiting);
     this.#progress = new Progress(clock);
     this.#writes = new PostgresWrites(database, now);
+    this.#takes = new PostgresTakes({
+      progress: this.#progress,
+      take: (take) => takeMessages(database, { ...take, maxReceives, bytes: SET_BYTES_MAX }, now()),
+    });
   }
 
   async send(queue: string, messages: readonly OutgoingMessage[]): Promise<void> {
@@ -84,13 +87,14 @@ export class PostgresQueue implements MessageQueue {
     const deadline = this.#clock.monotonic() + options.wait_ms;
     while (!this.#waiting.closed && options.signal?.aborted !== true) {
       const arrivals = this.#waiting.arrivals(queue);
-      const fromMs = this.#progress.from(queue);
-      const taken = await this.#take(queue, options, fromMs);
+      const taken = await this.#takes.take(queue, options);
+      if (taken === null) continue;
       if (taken.rows.length > 0) {
         this.#waiting.wakeNext(queue);
-        return taken.rows.sort(bySentAt).map(messageOf);
+        return taken.rows.map(messageOf);
       }
       if (taken.died > 0) continue;
+      const { from_ms: fromMs } = taken;
       if (fromMs !== null && this.#progress.mayLookAtAll(queue)) continue;
       const leftMs = deadline - this.#clock.monotonic();
       if (leftMs <= 0) return [];
@@ -150,16 +154,8 @@ export class PostgresQueue implements MessageQueue {
 
   async close(): Promise<void> {
     this.#waiting.close();
-    await this.#writes.drain();
+    await Promise.all([this.#writes.drain(), this.#takes.drain()]);
     await this.#signals.close();
-  }
-
-  async #take(queue: string, options: ReceiveOptions, fromMs: number | null): Promise<Taken> {
-    const { max, visibility_ms: visibilityMs } = options;
-    const take = { queue, max, visibilityMs, maxReceives: this.#maxReceives, bytes: SET_BYTES_MAX, fromMs };
-    const taken = await takeMessages(this.#database, take, this.#now());
-    this.#progress.looked(queue, fromMs, taken.looked_until);
-    return taken;
   }
 
   async #hide(queue: string, receipts: readonly string[], delayMs: number, release: boolean): Promise<void> {
@@ -171,10 +167,6 @@ export class PostgresQueue implements MessageQueue {
   #refuseClosed(): void {
     if (this.#waiting.closed) throw closedError();
   }
-}
-
-function bySentAt(one: MessageRow, other: MessageRow): number {
-  return one.sent_at - other.sent_at;
 }
 
 function messageOf(row: MessageRow): ReceivedMessage {

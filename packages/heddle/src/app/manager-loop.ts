@@ -34,7 +34,7 @@ export interface ManagerLoopOptions {
   visibilityMs?: number;
 }
 
-const BATCH_MAX = 100;
+const BATCH_MAX = 500;
 const VISIBILITY_MS = 60_000;
 /** Longest wait for a message within one call; also the maximum of SQS. */
 const WAIT_MS = 20_000;
