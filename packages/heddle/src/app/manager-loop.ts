@@ -26,15 +26,17 @@ export interface ManagerLoopOptions {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Messages of one batch, 100 by default. */
+  /** Messages of one batch, 500 by default. */
   batchMax?: number;
-  /** Messages requested from the queue at once; as many as a batch by default. */
+  /** Messages requested from the queue at once, 100 by default. */
   receiveMax?: number;
   /** How long a batch is hidden from others, ms; extended while it runs. */
   visibilityMs?: number;
 }
 
 const BATCH_MAX = 500;
+/** More are fetched while a batch runs, and join the next one. */
+const RECEIVE_MAX = 100;
 const VISIBILITY_MS = 60_000;
 /** Longest wait for a message within one call; also the maximum of SQS. */
 const WAIT_MS = 20_000;
@@ -98,7 +100,7 @@ export class ManagerLoop {
 
   async #receive(signal: AbortSignal): Promise<'again'> {
     const { queue, manager, log, batchMax = BATCH_MAX, visibilityMs = VISIBILITY_MS } = this.#options;
-    const max = Math.min(this.#options.receiveMax ?? batchMax, batchMax);
+    const max = Math.min(this.#options.receiveMax ?? RECEIVE_MAX, batchMax);
     // Every delivery counts toward the dead-letter limit, so none is requested while the database is unavailable.
     if (this.#databaseFailed) await manager.ping();
     this.#databaseFailed = false;
