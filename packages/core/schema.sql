@@ -1328,7 +1328,8 @@ create type heddle.plain_tasks as (
   priority smallint[],
   timeout_secs integer[],
   deadline_basis smallint[],
-  expected_count bigint[]
+  expected_count bigint[],
+  rule_sets integer[]
 );
 
 create type heddle.report_parts as (
@@ -1783,6 +1784,9 @@ UNION ALL
 
 -- heddle.count_tasks_before(p_task uuid, p_kinds text[])
 --   returns TABLE(state smallint, n bigint), plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off
+
+-- heddle.counted_kinds(p_kinds integer[])
+--   returns TABLE(id integer, version integer, shapes bigint, shape integer, type smallint, fields text[], whole_slot bigint), sql, stable, set plan_cache_mode=force_generic_plan
 
 -- heddle.data_bytes(p_workflow uuid, p_name text)
 --   returns bigint, plpgsql, stable, set plan_cache_mode=force_generic_plan
