@@ -25,7 +25,7 @@ const UNKNOWN = 0;
 const TOO_MANY = -0x8000_0000;
 
 /** Returns zeros, of which most are never written; null if there are no more. */
-export type AllocateWords = (length: number) => Int32Array | null;
+type AllocateWords = (length: number) => Int32Array | null;
 
 /** Where `LookAhead.table` has what the automaton needs. */
 const TABLE = { rows: 0, rowBytes: 1, start: 2, leftOut: 3, classOf: 4 };
