@@ -864,15 +864,12 @@ create table heddle.task (
   log_pack bigint,
   secrets_sent boolean default false not null,
   rule_set_id integer,
-  constraint task_is_sound CHECK ((
+  constraint task_is_sound CHECK ((((state >= 10) = (ended_at IS NOT NULL)) AND ((state = 5) = (paused_at IS NOT NULL)) AND ((paused_at IS NULL) = (paused_from IS NULL)) AND
 CASE
-    WHEN (state = ANY (ARRAY[2, 3, 4])) THEN ((lease_id IS NOT NULL) AND (attempt > 0) AND (ended_at IS NULL) AND (paused_at IS NULL) AND (paused_from IS NULL))
-    WHEN (state >= 10) THEN ((state <= 15) AND (ended_at IS NOT NULL) AND (paused_at IS NULL) AND (paused_from IS NULL))
-    WHEN (state = 0) THEN ((open_gates > 0) AND (lease_id IS NULL) AND (slots IS NULL) AND (ended_at IS NULL) AND (paused_at IS NULL) AND (paused_from IS NULL))
-    WHEN (state = 1) THEN ((open_gates = 0) AND (lease_id IS NULL) AND (slots IS NULL) AND (ended_at IS NULL) AND (paused_at IS NULL) AND (paused_from IS NULL))
-    WHEN (state = 5) THEN ((paused_at IS NOT NULL) AND (paused_from IS NOT NULL) AND (ended_at IS NULL))
-    ELSE false
-END AND (open_gates >= 0) AND (timeout_secs > 0) AND ((priority >= '-1000'::integer) AND (priority <= 1000)))),
+    WHEN (state < 2) THEN ((lease_id IS NULL) AND (slots IS NULL) AND ((state = 0) = (open_gates > 0)))
+    WHEN (state < 5) THEN ((lease_id IS NOT NULL) AND (attempt > 0))
+    ELSE ((state = 5) OR ((state >= 10) AND (state <= 15)))
+END AND (state >= 0) AND (open_gates >= 0) AND (timeout_secs > 0) AND (abs(priority) <= 1000))) NOT VALID,
   constraint task_pkey PRIMARY KEY (id)
 ) with (fillfactor=33, autovacuum_vacuum_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX task_container ON heddle.task USING btree (container_id, "position") WHERE (container_id IS NOT NULL);
@@ -1962,6 +1959,9 @@ UNION ALL
 -- heddle.open_containers(p_ids uuid[], p_now timestamp with time zone, OUT o_inner uuid[], OUT o_opened integer, OUT o_lanes integer[])
 --   returns record, plpgsql, volatile
 
+-- heddle.pass_lease(p_lease bigint, p_child uuid, p_timeout_secs integer, p_terms claim_terms, p_now timestamp with time zone)
+--   returns bigint, plpgsql, volatile
+
 -- heddle.passes(p_policy smallint, p_state smallint)
 --   returns boolean, sql, immutable
 
@@ -2388,9 +2388,6 @@ UNION ALL
 -- heddle.slots_of_shapes(p_shapes integer[], p_metadata jsonb)
 --   returns bigint[], sql, stable
 
--- heddle.start_child(p_id uuid, p_terms claim_terms, p_now timestamp with time zone)
---   returns uuid, plpgsql, volatile
-
 -- heddle.start_message_id(p_task uuid, p_attempt integer)
 --   returns uuid, sql, immutable
 
@@ -2501,6 +2498,9 @@ UNION ALL
 
 -- heddle.write_notices(p_notices jsonb, p_now timestamp with time zone)
 --   returns integer, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
+
+-- heddle.write_one(p_id uuid, p_child uuid, p_opens boolean, p_lease bigint, p_holder text, p_pack bigint, p_now timestamp with time zone)
+--   returns void, plpgsql, volatile
 
 -- heddle.write_start_deliveries(p_ids uuid[], p_lease bigint, p_now timestamp with time zone)
 --   returns void, plpgsql, volatile

@@ -20,6 +20,7 @@ declare
   v_children uuid[];
   v_crosses boolean;
   v_child record;
+  v_lease bigint;
   v_opens boolean := false;
   v_ended uuid[];
   v_lanes integer[] := '{}';
@@ -47,7 +48,7 @@ begin
     if v_crosses or cardinality(v_children) > 1 then return v_result; end if;
   end if;
   if v_children is not null then
-    select t.open_gates, t.rule_slots, lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
+    select t.open_gates, t.timeout_secs, t.rule_slots, lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
     into v_child
     from task t
     where t.id = v_children[1] and (t.state + 0) = :waiting and (t.run_at is null or t.run_at <= v_now)
@@ -58,25 +59,21 @@ begin
 
   if p_terms.lanes is not null then
     v_result.may_claim := exists (select 1 from ready r where r.lane = any(p_terms.lanes));
-    if v_opens and not v_result.may_claim then
-      if v_child.lane = any(p_terms.lanes) and v_child.rule_slots is null
-         and not exists (select 1 from shape s where s.kind_id = v_child.lane) then
-        v_result.started := start_child(v_children[1], p_terms, v_now);
-      end if;
+    if v_opens and not v_result.may_claim and v_child.lane = any(p_terms.lanes) and v_child.rule_slots is null
+       and not exists (select 1 from shape s where s.kind_id = v_child.lane) then
+      v_result.started := v_children[1];
+      v_lease := pass_lease(v_task.lease_id, v_children[1], v_child.timeout_secs, p_terms, v_now);
     end if;
   end if;
-  update task t set state = :succeeded, ended_at = v_now, updated_at = v_now, reason = null, lease_id = null,
-    log_pack = case when t.attempt = 1 then coalesce(p_reports.pack, t.log_pack) else t.log_pack end
-  where t.id = v_id;
-  if v_opens and v_result.started is null then
-    update task t set open_gates = 0, state = :pending, run_at = v_now, updated_at = v_now where t.id = v_children[1];
-    v_lanes := make_ready(v_children, v_now);
-    v_result.may_claim := true;
-  elsif v_children is not null and not v_opens then
-    update task t set open_gates = t.open_gates - 1 where t.id = v_children[1];
+  perform write_one(v_id, v_children[1], v_opens, v_lease, p_terms.holder, p_reports.pack, v_now);
+  if v_lease is null then
+    delete from lease where id = v_task.lease_id and cardinality(task_ids) = 1;
+    if not found then perform close_leases(array[v_task.lease_id]); end if;
+    if v_opens then
+      v_lanes := make_ready(v_children, v_now);
+      v_result.may_claim := true;
+    end if;
   end if;
-  delete from lease where id = v_task.lease_id and cardinality(task_ids) = 1;
-  if not found then perform close_leases(array[v_task.lease_id]); end if;
   if v_remaining > 1 and v_workflow = v_task.workflow_id then
     update workflow set remaining = remaining - 1, succeeded = succeeded + 1 where id = v_workflow;
   else
@@ -85,6 +82,32 @@ begin
   v_result.moved := answer_of_one(v_task.kind_id, v_task.state, (date_part('epoch', v_now - v_task.started_at) * 1000)::bigint,
     v_children is not null, v_opens, v_lanes, v_task.workflow_id, v_ended);
   return v_result;
+end $$;
+
+-- Ends a task, and closes a gate of its child (null: it has none). If that opens the child, it is pending, or it runs under
+-- this lease. Both in one statement, since each statement parses the CHECK constraint of the table.
+create or replace function write_one(p_id uuid, p_child uuid, p_opens boolean, p_lease bigint, p_holder text, p_pack bigint,
+  p_now timestamptz)
+returns void language plpgsql as $$
+declare
+  v_starts boolean := p_lease is not null;
+begin
+  update task t set
+    state = case when t.id = p_id then :succeeded when v_starts then :running when p_opens then :pending else t.state end,
+    open_gates = t.open_gates - (t.id <> p_id)::integer,
+    run_at = case when t.id <> p_id and p_opens then p_now else t.run_at end,
+    updated_at = case when t.id = p_id or p_opens then p_now else t.updated_at end,
+    ended_at = case when t.id = p_id then p_now end,
+    reason = case when t.id <> p_id then t.reason end,
+    log_pack = case when t.id = p_id and t.attempt = 1 then coalesce(p_pack, t.log_pack) else t.log_pack end,
+    lease_id = case when t.id <> p_id then p_lease end,
+    attempt = t.attempt + (t.id <> p_id and v_starts)::integer,
+    claimed_by = case when t.id <> p_id and v_starts then p_holder else t.claimed_by end,
+    claimed_at = case when t.id <> p_id and v_starts then p_now else t.claimed_at end,
+    exit_code = case when t.id = p_id or not v_starts then t.exit_code end,
+    started_at = case when t.id <> p_id and v_starts then p_now else t.started_at end,
+    deadline_at = case when t.id <> p_id and v_starts then p_now + t.timeout_secs * interval '1 second' else t.deadline_at end
+  where t.id = any(array[p_id, p_child]);
 end $$;
 
 -- What settle answers for one success.
@@ -98,22 +121,25 @@ returns json language sql stable as $$
     array_to_json(p_lanes), p_workflow, coalesce(array_to_json(p_ended)::text, 'null'))::json
 $$;
 
--- Starts a waiting task whose last gate closes, as its claim would: the caller has locked it. Returns it.
-create or replace function start_child(p_id uuid, p_terms claim_terms, p_now timestamptz)
-returns uuid language plpgsql as $$
+-- Gives the lease of a task that ends to a child that starts, if they have one holder and nothing else is under it; otherwise
+-- the child gets one of its own. Returns its number.
+create or replace function pass_lease(p_lease bigint, p_child uuid, p_timeout_secs integer, p_terms claim_terms,
+  p_now timestamptz)
+returns bigint language plpgsql as $$
 declare
-  v_lease bigint := nextval('lease_id_seq');
-  v_timeout_secs integer;
+  v_lease bigint := p_lease;
+  v_check_at timestamptz := p_now
+    + least(p_timeout_secs * interval '1 second', p_terms.lease_ms * interval '1 millisecond');
 begin
-  update task t set open_gates = 0, run_at = p_now, state = :running, attempt = t.attempt + 1,
-    claimed_by = p_terms.holder, claimed_at = p_now, exit_code = null, updated_at = p_now, started_at = p_now,
-    deadline_at = p_now + t.timeout_secs * interval '1 second', lease_id = v_lease
-  where t.id = p_id returning t.timeout_secs into v_timeout_secs;
-  insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms) overriding system value
-  values (v_lease, p_terms.holder, p_now,
-    p_now + least(v_timeout_secs * interval '1 second', p_terms.lease_ms * interval '1 millisecond'), 1, array[p_id],
-    p_terms.lease_ms);
-  return p_id;
+  update lease set claimed_at = p_now, check_at = v_check_at, task_ids = array[p_child], lease_ms = p_terms.lease_ms
+  where id = p_lease and cardinality(task_ids) = 1 and holder = p_terms.holder and queued_kind is null;
+  if not found then
+    perform close_leases(array[p_lease]);
+    v_lease := nextval('lease_id_seq');
+    insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms) overriding system value
+    values (v_lease, p_terms.holder, p_now, v_check_at, 1, array[p_child], p_terms.lease_ms);
+  end if;
+  return v_lease;
 end $$;
 
 -- Settles reports, then claims tasks. The first row has the answer of the settle, the others are claimed
