@@ -11,6 +11,7 @@ import {
   sweepAll,
   usedSlots,
 } from '../support/engine/lease-fixture.ts';
+import type { NewTask } from '@heddle/base/vocabulary/task';
 import { claimKind, newTask, submitTasks, succeed } from '@heddle/test-support/engine/fixture';
 
 describe('leases of workers that may be lost', { concurrency: false }, () => {
@@ -45,6 +46,46 @@ describe('leases of workers that may be lost', { concurrency: false }, () => {
     await succeed(engine, second);
     assert.equal((await engine.getTask(first[0]!.id))?.state, 'succeeded');
     assert.deepEqual([await usedSlots(bench), (await openLeases(bench)).n], [0, 0]);
+  });
+
+  test('a child that starts with the end of its parent expires by itself, and only its own holder ends it', async () => {
+    const bench = await leaseBench();
+    const { engine, clock } = bench;
+    const after = (index: number): Partial<NewTask> => ({ dependencies: [{ index, requires_success: true }] });
+    await submitTasks(engine, [newTask(), newTask(after(0)), newTask(after(1))]);
+    const request = { lanes: ['kind:work'], limit: 1, holder: 'worker-1', lease_ms: LEASE_MS };
+    const [parent] = await engine.claim(request);
+    await clock.advance(LEASE_MS / 2);
+    const ended = { task_id: parent!.id, attempt: 1, outcome: 'succeeded' as const };
+    const { claimed } = await engine.reportAndClaim([ended], request);
+    const [child] = claimed;
+    assert.equal((await openLeases(bench)).n, 1);
+    assert.deepEqual(
+      (await engine.report([ended])).map(({ result }) => result),
+      ['unchanged'],
+    );
+
+    // The lease of the parent would have expired by now.
+    await clock.advance(LEASE_MS / 2 + 1);
+    assert.equal(await sweepAll(bench), 0);
+    assert.equal((await engine.getTask(child!.id))?.state, 'running');
+    await clock.advance(LEASE_MS / 2);
+    assert.equal(await sweepAll(bench), 1);
+    const late = await engine.reportAndClaim([{ ...ended, task_id: child!.id }], { ...request, holder: 'worker-2' });
+    assert.deepEqual(
+      late.outcomes.map(({ result }) => result),
+      ['not_started'],
+    );
+    assert.deepEqual(
+      late.claimed.map(({ id, attempt }) => [id, attempt]),
+      [[child!.id, 2]],
+    );
+
+    // Another holder than the parent's gets a lease of its own.
+    const last = await engine.reportAndClaim([{ ...ended, task_id: child!.id, attempt: 2 }], request);
+    assert.equal((await openLeases(bench)).n, 1);
+    await succeed(engine, last.claimed);
+    assert.equal((await openLeases(bench)).n, 0);
   });
 
   test('heartbeats keep an attempt, each its own, though they were claimed as one set', async () => {
