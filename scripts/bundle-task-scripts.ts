@@ -11,6 +11,7 @@ import { build } from 'rolldown';
 const EXECUTION = join(import.meta.dirname, '../packages/executor/src/execution');
 const SCRIPTS = [
   { input: join(EXECUTION, 'child/main.ts'), file: 'remote/bootstrap.cjs', format: 'cjs' },
+  { input: join(EXECUTION, 'zygote/main.ts'), file: 'remote/zygote.cjs', format: 'cjs' },
   { input: join(EXECUTION, 'starter/main.ts'), file: 'starter.cjs', format: 'cjs' },
   { input: fileURLToPath(import.meta.resolve('@heddle/kit/event')), file: 'remote/package/index.mjs', format: 'esm' },
 ] as const;

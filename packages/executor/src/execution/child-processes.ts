@@ -1,12 +1,17 @@
 import { readFileSync } from 'node:fs';
 
+/** Returns the children of a process, oldest first. */
+export function childrenOf(pid: number): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
 /** Returns the first child of a process; null if it has none. */
 export function childOf(pid: number): number | null {
-  try {
-    return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]) || null;
-  } catch {
-    return null;
-  }
+  return childrenOf(pid)[0] ?? null;
 }
 
 /** Returns the process started by bubblewrap, which waits for it. @throws Error if it has ended */

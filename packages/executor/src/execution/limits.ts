@@ -21,12 +21,17 @@ const ADDRESS_SPACE_BYTES = 256 * 1024 * MIB;
 /** Share for data: page tables, stacks and file pages are not counted by this limit and come on top. */
 const DATA_SHARE = 0.95;
 
+/** Returns what a task may reserve beyond the baseline. */
+export function dataBytes(memoryMb: number): number {
+  return Math.floor(memoryMb * MIB * DATA_SHARE);
+}
+
 /** Returns a command prefix that applies the limits to the rest of the command line. */
-export function limitedBy(limits: ProcessLimits): readonly string[] {
+export function limitedBy(limits: ProcessLimits): readonly [string, ...string[]] {
   const { baselineBytes, memoryMb, openFiles, fileBytes, processes } = limits;
   return [
     'prlimit',
-    `--data=${baselineBytes + Math.floor(memoryMb * MIB * DATA_SHARE)}`,
+    `--data=${baselineBytes + dataBytes(memoryMb)}`,
     `--as=${ADDRESS_SPACE_BYTES}`,
     '--core=0',
     `--nofile=${openFiles}`,
@@ -37,27 +42,43 @@ export function limitedBy(limits: ProcessLimits): readonly string[] {
 
 /** Returns the Node flags for tasks with this much memory. */
 export function nodeFlags(memoryMb: number): readonly string[] {
+  return [...commonFlags(memoryMb), '--no-addons'];
+}
+
+/** Returns the Node flags of a process that is forked: V8 must not depend on threads, which are not forked. */
+export function forkableNodeFlags(memoryMb: number): readonly string[] {
+  return [...commonFlags(memoryMb), '--single-threaded', '--disable-sigusr1', '--no-flush-bytecode', '--no-lazy'];
+}
+
+function commonFlags(memoryMb: number): readonly string[] {
   return [
     `--max-old-space-size=${memoryMb}`,
     // Fewer threads reserve less memory and start faster.
     '--v8-pool-size=1',
-    '--no-addons',
     '--disable-warning=ExperimentalWarning',
   ];
 }
 
-/** Starts all of Node's on-demand threads before measuring. */
+/** Measures before and after the start of Node's on-demand threads. */
 const MEASURE = `
   const { readFileSync } = require('node:fs');
   const { stat } = require('node:fs/promises');
+  const bytes = () => 1024 * Number(/^VmData:\\s+(\\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))[1]);
+  const before = bytes();
   Promise.all(Array.from({ length: 32 }, () => stat('/'))).then(() => {
-    const kib = Number(/^VmData:\\s+(\\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))[1]);
-    process.stdout.write(String(kib * 1024));
+    process.stdout.write(JSON.stringify({ baselineBytes: bytes(), threadBytes: bytes() - before }));
   });
 `;
 
-/** Measures the writable private memory of a fresh Node process, bytes; most of it is never touched. */
-export async function measureBaseline(node: string, environment: Readonly<Record<string, string>>): Promise<number> {
+/** Writable private memory that Node reserves, most of which is never touched. */
+export interface Baseline {
+  readonly baselineBytes: number;
+  /** Part of it that its on-demand threads add. */
+  readonly threadBytes: number;
+}
+
+/** Measures a fresh Node process. */
+export async function measureBaseline(node: string, environment: Readonly<Record<string, string>>): Promise<Baseline> {
   const child = spawn(node, [...nodeFlags(256), '-e', MEASURE], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -66,7 +87,8 @@ export async function measureBaseline(node: string, environment: Readonly<Record
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text));
   await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
-  const bytes = Number(output);
-  if (!Number.isSafeInteger(bytes) || bytes <= 0) throw new Error(`could not measure the memory of Node: ${output}`);
-  return bytes;
+  if (!/^{"baselineBytes":\d+,"threadBytes":\d+}$/.test(output)) {
+    throw new Error(`could not measure the memory of Node: ${output}`);
+  }
+  return JSON.parse(output) as Baseline;
 }

@@ -10,7 +10,7 @@ import { JailLauncher } from './jail-launcher.ts';
 import { isKubernetes } from './kubernetes-command.ts';
 import { KubernetesLauncher } from './kubernetes-launcher.ts';
 import type { Launcher } from './launcher.ts';
-import { measureBaseline } from './limits.ts';
+import { type Baseline, measureBaseline } from './limits.ts';
 import { type TierOptions, type TierSettings, withDefaults } from './options.ts';
 import { PooledTier } from './pooled-tier.ts';
 import type { ExecutionTier } from './port.ts';
@@ -75,10 +75,11 @@ async function containerLauncher(parts: LauncherParts): Promise<Launcher> {
   return launcher;
 }
 
-async function partsOf(parts: Omit<LauncherParts, 'baselineBytes' | 'slots'>): Promise<LauncherParts> {
+async function partsOf(parts: Omit<LauncherParts, keyof Baseline | 'slots'>): Promise<LauncherParts> {
   const { node, settings } = parts;
-  const baselineBytes = process.platform === 'linux' ? await measureBaseline(node, settings.environment) : 0;
-  return { ...parts, baselineBytes, slots: new Slots(settings.users) };
+  const isMeasured = process.platform === 'linux';
+  const baseline = isMeasured ? await measureBaseline(node, settings.environment) : { baselineBytes: 0, threadBytes: 0 };
+  return { ...parts, ...baseline, slots: new Slots(settings.users) };
 }
 
 /**

@@ -46,6 +46,8 @@ export interface TierOptions {
   spareIdleMs?: number;
   /** Settings of the tier `container`. */
   container?: ContainerOptions;
+  /** Whether processes of the jail are forked where supported, which takes milliseconds instead of some forty; default true. */
+  forks?: boolean;
   /** Whether the kernel's memory controller is used where available; default true. */
   controlGroups?: boolean;
   /** Users of tasks, if this process is root. */
@@ -91,6 +93,7 @@ export function withDefaults(options: TierOptions): TierSettings {
     describeMs: 10_000,
     jobsPerProcess: 10_000,
     spareIdleMs: 300_000,
+    forks: true,
     controlGroups: true,
     users: USERS,
     onOutput: () => undefined,

@@ -6,7 +6,7 @@ import type { ControlGroup, ControlGroups } from './control-groups.ts';
 import { childOf, onlyChildOf } from './child-processes.ts';
 import { removeTree } from './directory-tree.ts';
 import type { Launcher, TaskProcess } from './launcher.ts';
-import { limitedBy, nodeFlags } from './limits.ts';
+import { type Baseline, limitedBy, nodeFlags } from './limits.ts';
 import type { TierSettings } from './options.ts';
 import type { EventCode } from './port.ts';
 import { lowerPriority, restorePriority } from './priority.ts';
@@ -23,7 +23,7 @@ const PROCESSES_MAX = 128;
 const PIPES_CLOSE_MS = 200;
 
 /** Resources shared by all processes of a tier. */
-export interface LauncherParts {
+export interface LauncherParts extends Baseline {
   readonly settings: TierSettings;
   readonly stage: Stage;
   readonly slots: Slots;
@@ -33,7 +33,6 @@ export interface LauncherParts {
   readonly privateTmp: PrivateTmp | null;
   /** Path of the Node executable that tasks run, reachable by every user. */
   readonly node: string;
-  readonly baselineBytes: number;
 }
 
 /** Starts plain processes with limits, and under separate users if this process is root. */

@@ -17,6 +17,7 @@ export const SANDBOX_RUNTIME = '/heddle';
 const BOOTSTRAP = 'bootstrap.cjs';
 const STARTER = 'starter.cjs';
 export const SANDBOX_BOOTSTRAP = `${SANDBOX_RUNTIME}/${BOOTSTRAP}`;
+export const SANDBOX_ZYGOTE = `${SANDBOX_RUNTIME}/zygote.cjs`;
 const PREFIX = 'heddle-tier';
 /** Limit of remembered code locations, including copies kept while unused. */
 const PLACES_MAX = 32;

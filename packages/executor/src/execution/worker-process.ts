@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 
 import type { Clock } from '@heddle/base/clock';
 import { eventLoopTurn } from '@heddle/base/turn';
-import { encodeFrame, FRAME, FrameReader, type JobHeader } from './child/frames.ts';
+import { encodeFrame, encodeJob, FRAME, FrameReader, type JobHeader } from './child/frames.ts';
 import { OutputCapture, readThrottled } from './output-capture.ts';
 import type { Ended, StartedProcess } from './starter/starter.ts';
 
@@ -109,11 +109,7 @@ export class WorkerProcess {
   dispatch(header: JobHeader, args: Uint8Array, hooks: AnswerHooks): Promise<Answer> {
     const serial = this.#nextSerial();
     this.#settled = Promise.withResolvers();
-    const text = Buffer.from(JSON.stringify(header));
-    const numbers = Buffer.allocUnsafe(8);
-    numbers.writeUInt32BE(serial, 0);
-    numbers.writeUInt32BE(text.length, 4);
-    return this.#send(encodeFrame(FRAME.job, numbers, text, args), serial, header.result_bytes_max, hooks);
+    return this.#send(encodeJob(serial, header, args), serial, header.result_bytes_max, hooks);
   }
 
   /** Requests the definitions of a module. */

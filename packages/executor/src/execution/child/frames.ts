@@ -58,6 +58,15 @@ export function encodeFrame(type: number, ...parts: readonly Uint8Array[]): Buff
   return frame;
 }
 
+/** Encodes the frame of a job. @param args JSON */
+export function encodeJob(serial: number, header: JobHeader, args: Uint8Array): Buffer {
+  const text = Buffer.from(JSON.stringify(header));
+  const numbers = Buffer.allocUnsafe(8);
+  numbers.writeUInt32BE(serial, 0);
+  numbers.writeUInt32BE(text.length, 4);
+  return encodeFrame(FRAME.job, numbers, text, args);
+}
+
 /** Encodes a frame of a serial and a string. */
 export function encodeText(type: number, serial: number, text: string): Buffer {
   const bytes = Buffer.byteLength(text);

@@ -6,7 +6,12 @@ const SHARE_LEFT_MAX = 0.25;
 // Captured before event code is loaded and before memory could run out.
 const [open, read, close] = [openSync, readSync, closeSync];
 const buffer = Buffer.alloc(4096);
-const bytesAtStart = bytesLeft();
+let bytesAtStart = bytesLeft();
+
+/** Counts from here on, after the limit has changed. */
+export function restartMemoryCount(): void {
+  bytesAtStart = bytesLeft();
+}
 
 /**
  * Returns whether the process has nearly exhausted its memory limit, by the kernel's count. False without such a limit.

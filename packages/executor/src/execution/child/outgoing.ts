@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 import { encodeFrame, encodeText } from './frames.ts';
 
 /** Descriptor for frames to the executor. */
-const RESULTS_DESCRIPTOR = 3;
+export const RESULTS_DESCRIPTOR = 3;
 
 // Captured before event code is loaded, which may replace the globals.
 const write = writeSync;

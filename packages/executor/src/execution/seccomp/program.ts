@@ -93,3 +93,16 @@ function forCall(call: CallNumbers, machine: Machine, then: readonly Instruction
 export function seccompProgram(machine: string): Buffer | null {
   return machine === 'x64' || machine === 'arm64' ? assemble(instructionsFor(machine)) : null;
 }
+
+/**
+ * Returns the program of a process that forks those of tasks, for every machine: the event loop must not create rings,
+ * whose memory they would share.
+ */
+export function zygoteSeccompProgram(): Buffer {
+  const numbers = new Set(Object.values(DENIED_CALLS['io_uring_setup']!));
+  return assemble([
+    loadNumber(),
+    ...[...numbers].flatMap((number) => (number === null ? [] : ifEqual(number, [refuse(ENOSYS)]))),
+    returnAction(ALLOW),
+  ]);
+}

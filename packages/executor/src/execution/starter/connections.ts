@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { TAKEN, TOKEN_LENGTH } from './messages.ts';
 
@@ -12,6 +12,8 @@ const GREETING_MS = 10_000;
 /** Expected connections of one process, by stream number. */
 export interface ExpectedStreams {
   readonly sockets: readonly (Socket | undefined)[];
+  /** Resolves once all are accepted. Never rejects. */
+  readonly accepted: Promise<void>;
   /** Closes the accepted connections and stops expecting more. */
   readonly forget: () => void;
 }
@@ -20,7 +22,7 @@ export interface ExpectedStreams {
 export class Connections {
   readonly path: string;
   readonly #server: Server;
-  readonly #expected = new Map<string, (Socket | undefined)[]>();
+  readonly #expected = new Map<string, { readonly sockets: (Socket | undefined)[]; readonly accept: () => void }>();
 
   private constructor(path: string) {
     this.path = path;
@@ -47,12 +49,13 @@ export class Connections {
   /** Expects `count` connections that begin with this token, and confirms each one. */
   expect(token: string, count: number): ExpectedStreams {
     const sockets = Array.from<Socket | undefined>({ length: count });
-    this.#expected.set(token, sockets);
+    const { promise: accepted, resolve: accept } = Promise.withResolvers<void>();
+    this.#expected.set(token, { sockets, accept });
     const forget = (): void => {
       this.#expected.delete(token);
       for (const socket of sockets) socket?.destroy();
     };
-    return { sockets, forget };
+    return { sockets, accepted, forget };
   }
 
   #greet(socket: Socket): void {
@@ -71,14 +74,22 @@ export class Connections {
   #take(greeting: string, socket: Socket): void {
     const token = greeting.slice(0, TOKEN_LENGTH);
     const index = Number(greeting.slice(TOKEN_LENGTH));
-    const sockets = this.#expected.get(token);
-    if (sockets === undefined || index >= sockets.length || sockets[index] !== undefined) {
+    const expected = this.#expected.get(token);
+    if (expected === undefined || index >= expected.sockets.length || expected.sockets[index] !== undefined) {
       socket.destroy();
       return;
     }
+    const { sockets, accept } = expected;
     sockets[index] = socket;
-    if (!sockets.includes(undefined)) this.#expected.delete(token);
     socket.write(TAKEN);
+    if (sockets.includes(undefined)) return;
+    this.#expected.delete(token);
+    accept();
+  }
+
+  /** Directory of the socket. */
+  get directory(): string {
+    return dirname(this.path);
   }
 
   close(): void {

@@ -77,6 +77,11 @@ export class Starter {
     return new Starter(options, await Connections.listen(options.directory));
   }
 
+  /** Where processes connect that others than the starter process start. */
+  get connections(): Connections {
+    return this.#connections;
+  }
+
   /** @throws Error if it cannot be started */
   start(launch: Launch): Promise<StartedProcess> {
     if (this.#isClosed) return Promise.reject(new Error('the process starter is closed'));
