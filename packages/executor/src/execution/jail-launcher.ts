@@ -200,9 +200,8 @@ export class JailLauncher implements Launcher {
     slot[Symbol.dispose]();
   }
 
-  close(): Promise<void> {
-    this.#zygotes?.close();
-    return Promise.resolve();
+  async close(): Promise<void> {
+    await this.#zygotes?.close();
   }
 }
 

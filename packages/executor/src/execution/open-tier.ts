@@ -78,7 +78,9 @@ async function containerLauncher(parts: LauncherParts): Promise<Launcher> {
 async function partsOf(parts: Omit<LauncherParts, keyof Baseline | 'slots'>): Promise<LauncherParts> {
   const { node, settings } = parts;
   const isMeasured = process.platform === 'linux';
-  const baseline = isMeasured ? await measureBaseline(node, settings.environment) : { baselineBytes: 0, threadBytes: 0 };
+  const baseline = isMeasured
+    ? await measureBaseline(node, settings.environment)
+    : { baselineBytes: 0, threadBytes: 0 };
   return { ...parts, ...baseline, slots: new Slots(settings.users) };
 }
 

@@ -216,6 +216,12 @@ export const EXECUTOR_SETTING_GROUPS = {
       description:
         'Give processes of the tiers `pooled` and `process` a private in-memory `/tmp`, `/var/tmp` and `/dev/shm` if the machine supports it',
     }),
+    executorFork: kind.onOff({
+      name: 'HEDDLE_EXECUTOR_FORK',
+      fallback: true,
+      description:
+        'Fork the processes of the tier `jail` from one that has started Node, if the machine supports it; off, they can use worker threads',
+    }),
     executorTmpMb: kind.integer({
       name: 'HEDDLE_EXECUTOR_TMP_MB',
       aliases: ['tmp_mb'],

@@ -17,9 +17,17 @@ import { warmUp } from '../child/warm-up.ts';
 import type { KillOrder } from '../starter/messages.ts';
 import { confine, loadedFilter, separateMounts, takeStreams } from './confine.ts';
 import { type ExitStatus, exitStatusOf } from './exit-status.ts';
-import { FORK_NOTE, FORK_ORDER, type ForkedNote, type ForkOrder, TASK_STREAMS, type ZygoteSettings, ZYGOTE_FILES } from './messages.ts';
+import {
+  FORK_NOTE,
+  FORK_ORDER,
+  type ForkedNote,
+  type ForkOrder,
+  TASK_STREAMS,
+  type ZygoteSettings,
+  ZYGOTE_FILES,
+} from './messages.ts';
 import { openNative } from './native.ts';
-import { openDescriptors, replaceDescriptors } from './descriptors.ts';
+import { type Descriptors, openDescriptors, replaceDescriptors } from './descriptors.ts';
 import { renew, withoutThreads } from './renew.ts';
 
 const INPUT = 0;
@@ -58,7 +66,7 @@ const loop = native.defaultLoop();
 const filter = loadedFilter(native, readFileSync(ZYGOTE_FILES.filter));
 const forkable = forkableRanges();
 /** Descriptors that forked processes get, after those of their streams. */
-let inherited: readonly number[];
+let inherited: Descriptors;
 let ownNamespace: number;
 
 /**
@@ -66,8 +74,15 @@ let ownNamespace: number;
  * Parts of a range may be unmapped.
  */
 function forkableRanges(): readonly (readonly [bigint, bigint])[] {
-  const pages = readFileSync('/proc/self/maps', 'utf8').split('\n').filter((line) => /\[v(var|dso)/.test(line));
-  const bounds = pages.flatMap((line) => line.split(' ')[0]!.split('-').map((bound) => BigInt(`0x${bound}`)));
+  const pages = readFileSync('/proc/self/maps', 'utf8')
+    .split('\n')
+    .filter((line) => /\[v(var|dso)/.test(line));
+  const bounds = pages.flatMap((line) =>
+    line
+      .split(' ')[0]!
+      .split('-')
+      .map((bound) => BigInt(`0x${bound}`)),
+  );
   const [start, end] = [bounds[0] ?? END_OF_ADDRESSES, bounds.at(-1) ?? END_OF_ADDRESSES];
   return [
     [LOWEST_ADDRESS, start - LOWEST_ADDRESS],
@@ -110,6 +125,7 @@ function becomeTask(order: ForkOrder): void {
     closeUnused();
     restartMemoryCount();
     process.argv.splice(1);
+    process.env['PWD'] = process.cwd();
   } catch (error) {
     writeSync(ERROR, `a forked process could not be confined: ${String(error)}\n`);
     native.exitNow(FAILED);
@@ -210,7 +226,7 @@ async function main(): Promise<void> {
   withoutThreads();
   separateMounts(native);
   ownNamespace = openSync('/proc/self/ns/pid', 'r');
-  inherited = openDescriptors().filter((descriptor) => descriptor >= TASK_STREAMS);
+  inherited = openDescriptors(TASK_STREAMS);
   requireNoSharedMemory();
   collectGarbage();
   send(FORK_NOTE.ready, { id: 0, pid: process.pid });

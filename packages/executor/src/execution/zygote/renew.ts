@@ -83,6 +83,6 @@ function reportUncaught(thrown: unknown): void {
 function seedRandom({ check }: Native): void {
   const random = Buffer.alloc(8);
   check('getrandom', random, random.length, 0);
-  setFlagsFromString(`--random-seed=${(random.readUInt32LE(0) & SEED_MAX) || 1}`);
+  setFlagsFromString(`--random-seed=${random.readUInt32LE(0) & SEED_MAX || 1}`);
   for (let skipped = random.readUInt32LE(4) % SKIPPED_MAX; skipped >= 0; skipped -= 1) Math.random();
 }

@@ -70,10 +70,11 @@ export class Zygote {
     });
   }
 
-  /** Ends it once the processes that it has forked have ended. */
-  retire(): void {
+  /** Ends it once the processes that it has forked have ended. @returns once it has ended */
+  async retire(): Promise<void> {
     this.#isRetired = true;
     if (this.#forks.size === 0) this.#process.kill();
+    await this.#process.exited;
   }
 
   #order(type: number, order: ForkOrder | KillOrder): void {
@@ -112,12 +113,15 @@ export class Zygote {
     const fork = this.#forks.get(id);
     this.#fail(id, 'the forked process ended early:');
     fork?.end({ exitCode, signal });
-    if (this.#isRetired) this.retire();
+    if (this.#isRetired) void this.retire();
   }
 
   #handleEnd({ exitCode, signal }: Ended): void {
     this.#isGone = true;
-    this.#ready.reject(new Error(`exited with ${signal ?? exitCode ?? 'no status'} ${this.#errorOutput.trim()}`.trim()));
+    this.#ready.reject(
+      new Error(`exited with ${signal ?? exitCode ?? 'no status'} ${this.#errorOutput.trim()}`.trim()),
+    );
+    for (const stream of this.#process.streams) stream.destroy();
     // The kernel has killed them with their namespace.
     for (const id of [...this.#forks.keys()]) this.#end(id, { exitCode: null, signal: 'SIGKILL' });
   }

@@ -20,6 +20,7 @@ export class Zygotes {
   readonly #kept = new Map<string, Kept>();
   /** Kinds that have started a process: the first one does not pay for a zygote that may fork no other. */
   readonly #seen = new Set<string>();
+  readonly #retiring = new Set<Promise<void>>();
   #hasForked = false;
   #isEnabled = true;
 
@@ -71,22 +72,29 @@ export class Zygotes {
     if (this.#hasForked) this.#log.warn({ err: error }, 'could not fork a task process; starting a new one');
     else {
       this.#isEnabled = false;
-      this.#log.warn({ err: error }, 'this machine cannot fork task processes; starting each one anew, which is slower');
+      this.#log.warn(
+        { err: error },
+        'this machine cannot fork task processes; starting each one anew, which is slower',
+      );
     }
   }
 
   /** Stops using a zygote; it ends with the last process that it has forked. */
   #retire(key: string): void {
     const kept = this.#kept.get(key);
+    if (kept === undefined) return;
     this.#kept.delete(key);
-    kept?.cancelIdle();
-    void kept?.zygote.then((zygote) => zygote.retire()).catch(() => undefined);
+    kept.cancelIdle();
+    const ended = kept.zygote.then((zygote) => zygote.retire()).catch(() => undefined);
+    this.#retiring.add(ended);
+    void ended.then(() => this.#retiring.delete(ended));
   }
 
-  /** Ends all zygotes. */
-  close(): void {
+  /** @returns once all zygotes have ended, which no process may outlive */
+  async close(): Promise<void> {
     this.#isEnabled = false;
     for (const key of [...this.#kept.keys()]) this.#retire(key);
+    await Promise.all(this.#retiring);
   }
 }
 

@@ -59,6 +59,7 @@ async function openOne(
     directory: tmpdir(),
     users: userRangeOf(settings),
     privateTmp: settings.executorPrivateTmp,
+    forks: settings.executorFork,
     container: {
       command: settings.executorContainerCommand,
       image: settings.executorContainerImage,
