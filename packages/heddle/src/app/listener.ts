@@ -12,12 +12,14 @@ export function localUrl(host: string, port: number): string {
 
 /**
  * Resolves with a port that is free on `host`: `port` itself, or any if it is 0. Rejects with the error of listening.
+ *
+ * @param reusePort whether processes that share the port may listen on it
  */
-export async function probePort(host: string, port: number): Promise<number> {
+export async function probePort(host: string, port: number, reusePort = false): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, resolve);
+    server.listen({ port, host, reusePort }, resolve);
   });
   const { port: bound } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
@@ -41,9 +43,10 @@ export function listenFailure(error: unknown, host: string, port: number): unkno
  * Returns the port to listen on: the given one, or a free one for 0.
  * @throws CommandFailure if the port is not available
  */
-export async function freePort({ host, port }: { host: string; port: number }): Promise<number> {
+export async function freePort(settings: { host: string; port: number; sharePort: boolean }): Promise<number> {
+  const { host, port, sharePort } = settings;
   try {
-    return await probePort(host, port);
+    return await probePort(host, port, sharePort);
   } catch (error) {
     throw listenFailure(error, host, port);
   }

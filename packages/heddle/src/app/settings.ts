@@ -52,6 +52,12 @@ export const SETTING_GROUPS = {
       fallback: '127.0.0.1',
       description: 'Address to listen on; tokens are required beyond loopback',
     }),
+    sharePort: kind.onOff({
+      name: 'HEDDLE_SHARE_PORT',
+      fallback: false,
+      description:
+        'Let several servers of one database listen on the port, on Linux; the kernel distributes connections among them',
+    }),
     dataDir: kind.text({
       name: 'HEDDLE_DATA_DIR',
       flag: '--data-dir <directory>',

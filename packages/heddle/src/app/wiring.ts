@@ -318,7 +318,7 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   stopping.add('the HTTP server', () => app.close());
   stopping.add('the runners', stopRunners);
   try {
-    await app.listen({ host: settings.host, port });
+    await app.listen({ host: settings.host, port, reusePort: settings.sharePort });
   } catch (error) {
     throw listenFailure(error, settings.host, port);
   }

@@ -104,6 +104,24 @@ describe('heddle server', () => {
     await postgres.stop();
   });
 
+  test('servers share a port if they are told to, and the others keep serving when one stops', async () => {
+    const database = await createTestDatabase();
+    const environment = { ...environmentOf(database), HEDDLE_SHARE_PORT: '1' };
+    const first = server(environment);
+    const { url } = await first.ready();
+    const { port } = new URL(url);
+    const refused = server({ ...environment, HEDDLE_SHARE_PORT: '0', PORT: port });
+    assert.equal(await refused.exited, 1);
+    assert.match(refused.stderr, /is in use by another program/);
+    const second = server({ ...environment, PORT: port });
+    assert.equal((await second.ready()).url, url);
+    assert.equal(await first.end('SIGTERM'), 0, first.stderr);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => request(url, 'GET', '/ready')));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.equal(await second.end('SIGTERM'), 0, second.stderr);
+    await database.drop();
+  });
+
   test('heddle up migrates by itself and starts no database beside the given one', async () => {
     const database = await createTestDatabase({ empty: true });
     const run = new HeddleProcess(['up', '--json'], { ...environmentOf(database), HEDDLE_EXAMPLES: '0' });

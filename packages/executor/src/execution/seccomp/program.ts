@@ -99,7 +99,8 @@ export function seccompProgram(machine: string): Buffer | null {
  * whose memory they would share.
  */
 export function zygoteSeccompProgram(): Buffer {
-  const numbers = new Set(Object.values(DENIED_CALLS['io_uring_setup']!));
+  const { x64, arm64 } = DENIED_CALLS['io_uring_setup']!;
+  const numbers = new Set([x64, arm64]);
   return assemble([
     loadNumber(),
     ...[...numbers].flatMap((number) => (number === null ? [] : ifEqual(number, [refuse(ENOSYS)]))),

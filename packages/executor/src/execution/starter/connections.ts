@@ -13,7 +13,7 @@ const GREETING_MS = 10_000;
 export interface ExpectedStreams {
   readonly sockets: readonly (Socket | undefined)[];
   /** Resolves once all are accepted. Never rejects. */
-  readonly accepted: Promise<void>;
+  readonly accepted: Promise<undefined>;
   /** Closes the accepted connections and stops expecting more. */
   readonly forget: () => void;
 }
@@ -22,7 +22,10 @@ export interface ExpectedStreams {
 export class Connections {
   readonly path: string;
   readonly #server: Server;
-  readonly #expected = new Map<string, { readonly sockets: (Socket | undefined)[]; readonly accept: () => void }>();
+  readonly #expected = new Map<
+    string,
+    { readonly sockets: (Socket | undefined)[]; readonly accept: (value: undefined) => void }
+  >();
 
   private constructor(path: string) {
     this.path = path;
@@ -49,7 +52,7 @@ export class Connections {
   /** Expects `count` connections that begin with this token, and confirms each one. */
   expect(token: string, count: number): ExpectedStreams {
     const sockets = Array.from<Socket | undefined>({ length: count });
-    const { promise: accepted, resolve: accept } = Promise.withResolvers<void>();
+    const { promise: accepted, resolve: accept } = Promise.withResolvers<undefined>();
     this.#expected.set(token, { sockets, accept });
     const forget = (): void => {
       this.#expected.delete(token);
@@ -84,7 +87,7 @@ export class Connections {
     socket.write(TAKEN);
     if (sockets.includes(undefined)) return;
     this.#expected.delete(token);
-    accept();
+    accept(undefined);
   }
 
   /** Directory of the socket. */

@@ -196,7 +196,7 @@ function kill(id: number): void {
  * Collects garbage and completes it, so that forked processes do not sweep, and thereby copy, the heap that they share.
  */
 function collectGarbage(): void {
-  queryObjects(class {}, { format: 'count' });
+  queryObjects(FrameReader, { format: 'count' });
 }
 
 /**

@@ -8,6 +8,7 @@ type Call = (...args: unknown[]) => number;
 interface Koffi {
   load(path: null): { func(prototype: string): unknown };
   errno(): number;
+  address(memory: Uint8Array): bigint;
 }
 
 /** Functions of the C library and of libuv. Those that fail return -1. */
@@ -43,9 +44,9 @@ type Calls = { readonly [Name in keyof typeof PROTOTYPES]: Call };
 
 export interface Native extends Calls {
   /** @throws Error with the name of the call and the code, if the result is negative */
-  check(name: keyof Calls, ...args: unknown[]): number;
+  readonly check: (name: keyof Calls, ...args: unknown[]) => number;
   /** Address of memory that does not move while the array is referenced. */
-  address(memory: Uint8Array): bigint;
+  readonly address: (memory: Uint8Array) => bigint;
 }
 
 /**
@@ -59,13 +60,13 @@ export function openNative(directory: string): Native {
     Object.entries(PROTOTYPES).map(([name, prototype]) => [name, library.func(prototype)]),
   ) as unknown as Calls;
   const check = (name: keyof Calls, ...args: unknown[]): number => {
-    const result = Number(calls[name](...args));
+    const result = calls[name](...args);
     if (result >= 0) return result;
     const number = koffi.errno();
     const code = Object.entries(constants.errno).find(([, value]) => value === number)?.[0] ?? String(number);
     throw new Error(`${name}: ${code}`);
   };
-  return { ...calls, check, address: (koffi as unknown as { address(memory: Uint8Array): bigint }).address };
+  return { ...calls, check, address: (memory) => koffi.address(memory) };
 }
 
 function loaded(directory: string): Koffi {

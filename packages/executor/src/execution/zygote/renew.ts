@@ -25,15 +25,11 @@ interface ProcessInternals {
 
 /** Replaces what cannot work in forked processes, which have one thread of V8. */
 export function withoutThreads(): void {
-  class Worker {
-    constructor() {
-      throw new Error(NO_THREADS);
-    }
-  }
-  const refuse = (): never => {
+  // Not an arrow function, because Worker is called as a constructor.
+  const refuse = function (): never {
     throw new Error(NO_THREADS);
   };
-  Object.assign(workerThreads, { Worker });
+  Object.assign(workerThreads, { Worker: refuse });
   Object.assign(nodeModule, { register: refuse });
   nodeModule.syncBuiltinESMExports();
 }

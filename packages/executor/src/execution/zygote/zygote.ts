@@ -26,7 +26,7 @@ export class Zygote {
   readonly #process: StartedProcess;
   readonly #connections: Connections;
   readonly #forks = new Map<number, Forking>();
-  readonly #ready = Promise.withResolvers<void>();
+  readonly #ready = Promise.withResolvers<undefined>();
   #errorOutput = '';
   #ids = 0;
   #isGone = false;
@@ -52,7 +52,7 @@ export class Zygote {
   }
 
   /** Resolves once it can fork; rejects if it never can. */
-  get ready(): Promise<void> {
+  get ready(): Promise<undefined> {
     return this.#ready.promise;
   }
 
@@ -84,7 +84,7 @@ export class Zygote {
   #note(type: number, content: Buffer): void {
     const note = JSON.parse(content.toString()) as ForkedNote | FailedNote | ExitedNote;
     const fork = this.#forks.get(note.id);
-    if (type === FORK_NOTE.ready) this.#ready.resolve();
+    if (type === FORK_NOTE.ready) this.#ready.resolve(undefined);
     else if (fork === undefined) return;
     else if (type === FORK_NOTE.forked) void this.#begin(note as ForkedNote, fork);
     else if (type === FORK_NOTE.failed) this.#fail(note.id, (note as FailedNote).message);

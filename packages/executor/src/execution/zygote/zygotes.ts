@@ -44,7 +44,7 @@ export class Zygotes {
       this.#hasForked = true;
       return forked;
     } catch (error) {
-      if (this.#isEnabled) this.#handleFailure(key, error);
+      this.#handleFailure(key, error);
       return null;
     }
   }
@@ -68,6 +68,8 @@ export class Zygotes {
   }
 
   #handleFailure(key: string, error: unknown): void {
+    // Not while the tier closes, nor again.
+    if (!this.#isEnabled) return;
     this.#retire(key);
     if (this.#hasForked) this.#log.warn({ err: error }, 'could not fork a task process; starting a new one');
     else {
