@@ -116,7 +116,7 @@ describe('heddle server', () => {
     const second = server({ ...environment, PORT: port });
     assert.equal((await second.ready()).url, url);
     assert.equal(await first.end('SIGTERM'), 0, first.stderr);
-    const answers = await Promise.all(Array.from({ length: 8 }, () => request(url, 'GET', '/ready')));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => request(url, 'GET', '/live')));
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
     assert.equal(await second.end('SIGTERM'), 0, second.stderr);
     await database.drop();
