@@ -52,7 +52,8 @@ const POLICY: Partial<Record<SettingKey, string>> = {
 
 /** Settings that only one part reads, by the prefix of the key or by group. */
 const OF_ONE_PART: Readonly<Record<string, RegExp>> = {
-  'where a process works': /^(databaseUrl|hostUrl|port|sharePort|host|dataDir|configFile|examples|migrateAtStart|queueUrl)$/,
+  'where a process works':
+    /^(databaseUrl|hostUrl|port|sharePort|host|dataDir|configFile|examples|migrateAtStart|queueUrl)$/,
   'the log of a process': /^log(Level|Format|File)$/,
   'the breaker of servers': /^breaker/,
   'loops, requests, webhooks and mail of servers':
