@@ -317,8 +317,10 @@ async function startHttp(base: Base, parts: HttpParts): Promise<void> {
   });
   stopping.add('the HTTP server', () => app.close());
   stopping.add('the runners', stopRunners);
+  // Fastify passes on what its types lack.
+  const address = { host: settings.host, port, reusePort: settings.sharePort };
   try {
-    await app.listen({ host: settings.host, port, reusePort: settings.sharePort });
+    await app.listen(address);
   } catch (error) {
     throw listenFailure(error, settings.host, port);
   }
