@@ -59,10 +59,13 @@ begin
 
   if p_terms.lanes is not null then
     v_result.may_claim := exists (select 1 from ready r where r.lane = any(p_terms.lanes));
-    if v_opens and not v_result.may_claim and v_child.lane = any(p_terms.lanes) and v_child.rule_slots is null
-       and not exists (select 1 from shape s where s.kind_id = v_child.lane) then
-      v_result.started := v_children[1];
-      v_lease := pass_lease(v_task.lease_id, v_children[1], v_child.timeout_secs, p_terms, v_now);
+    -- Without a child its record has no fields, which the condition would read.
+    if v_opens and not v_result.may_claim then
+      if v_child.lane = any(p_terms.lanes) and v_child.rule_slots is null
+         and not exists (select 1 from shape s where s.kind_id = v_child.lane) then
+        v_result.started := v_children[1];
+        v_lease := pass_lease(v_task.lease_id, v_children[1], v_child.timeout_secs, p_terms, v_now);
+      end if;
     end if;
   end if;
   perform write_one(v_id, v_children[1], v_opens, v_lease, p_terms.holder, p_reports.pack, v_now);
