@@ -68,6 +68,19 @@ async function receiveLater(subject: Subject, opened: Opened, name: string, ms: 
   return message!;
 }
 
+/**
+ * Does what has to happen before a delay has passed, on a queue of its own: once more with a longer delay if the machine
+ * was too slow for that.
+ */
+async function whileHidden<Seen>(subject: Subject, act: (name: string, delayMs: number) => Promise<Seen>) {
+  for (let delayMs = subject.grainMs; ; delayMs *= 4) {
+    const name = `hidden-${delayMs}`;
+    const began = performance.now();
+    const seen = await act(name, delayMs);
+    if (subject.advance !== undefined || performance.now() - began < delayMs) return { name, delayMs, seen };
+  }
+}
+
 function receipts(messages: readonly ReceivedMessage[]): string[] {
   return messages.map((message) => message.receipt);
 }
@@ -137,11 +150,15 @@ function delivery(subject: Subject): void {
 
   test('hands out a delayed message when its delay has passed, not before', async () => {
     const opened = await subject.open();
-    const delayMs = subject.grainMs;
-    await opened.queue.send('delays', [{ body: 'later', delay_ms: delayMs }, { body: 'now' }]);
-    const [first] = await receiveAll(opened, 'delays', 1);
-    assert.equal(first!.body, 'now');
-    assert.equal((await receiveLater(subject, opened, 'delays', delayMs)).body, 'later');
+    const { name, delayMs, seen } = await whileHidden(subject, async (name, delayMs) => {
+      await opened.queue.send(name, [{ body: 'later', delay_ms: delayMs }, { body: 'now' }]);
+      return receiveAll(opened, name, 1);
+    });
+    assert.deepEqual(
+      seen.map(({ body }) => body),
+      ['now'],
+    );
+    assert.equal((await receiveLater(subject, opened, name, delayMs)).body, 'later');
   });
 }
 
@@ -152,10 +169,14 @@ function skipUnless(subject: Subject): string | false {
 function visibility(subject: Subject): void {
   test('hands out a message again when its visibility has ended, with a new receipt', async () => {
     const opened = await subject.open();
-    await opened.queue.send('again', [{ body: 'x' }]);
-    const [first] = await receiveAll(opened, 'again', 1, { visibility_ms: subject.grainMs });
-    await assertEmpty(opened, 'again');
-    const second = await receiveLater(subject, opened, 'again', subject.grainMs);
+    const { name, delayMs, seen } = await whileHidden(subject, async (name, delayMs) => {
+      await opened.queue.send(name, [{ body: 'x' }]);
+      const [first] = await receiveAll(opened, name, 1, { visibility_ms: delayMs });
+      return { first, others: await opened.queue.receive(name, options()) };
+    });
+    const { first, others } = seen;
+    assert.deepEqual(others, []);
+    const second = await receiveLater(subject, opened, name, delayMs);
     assert.equal(second.id, first!.id);
     assert.equal(second.receive_count, 2);
     assert.notEqual(second.receipt, first!.receipt);
