@@ -59,19 +59,19 @@ export class PostgresTakes {
   }
 
   async #takeShared(queue: string, receives: readonly ReceiveOptions[]): Promise<(Share | null)[]> {
-    const wanted = receives.filter(({ signal }) => signal?.aborted !== true);
-    const shares = new Map<ReceiveOptions, Share | null>();
-    for (const [visibilityMs, group] of Map.groupBy(wanted, ({ visibility_ms }) => visibility_ms)) {
-      const max = group.reduce((sum, receive) => sum + receive.max, 0);
+    const shares: (Share | null)[] = receives.map(() => null);
+    const wanted = receives.map((receive, at) => ({ receive, at })).filter(({ receive }) => !receive.signal?.aborted);
+    for (const [visibilityMs, group] of Map.groupBy(wanted, ({ receive }) => receive.visibility_ms)) {
+      const max = group.reduce((sum, { receive }) => sum + receive.max, 0);
       const taken = await this.#take(queue, max, visibilityMs);
       let from = 0;
-      for (const receive of group) {
+      for (const { receive, at } of group) {
         const rows = taken.rows.slice(from, from + receive.max);
         from += rows.length;
-        shares.set(receive, rows.length === 0 && taken.rows.length > 0 ? null : { ...taken, rows });
+        shares[at] = rows.length === 0 && taken.rows.length > 0 ? null : { ...taken, rows };
       }
     }
-    return receives.map((receive) => shares.get(receive) ?? null);
+    return shares;
   }
 
   async #take(queue: string, max: number, visibilityMs: number): Promise<Share> {

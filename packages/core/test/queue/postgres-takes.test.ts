@@ -30,7 +30,7 @@ function queueOf(count: number) {
     while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
     held.shift()!();
   };
-  return { asked, takeMax, end };
+  return { takes, asked, takeMax, end };
 }
 
 function idsOf(share: Share | null): string[] | null {
@@ -58,6 +58,14 @@ describe('takes from a queue in PostgreSQL', () => {
     const shares = [takeMax(2), takeMax(2)];
     await end();
     assert.deepEqual((await Promise.all(shares)).map(idsOf), [['m1', 'm2'], null]);
+  });
+
+  it('of one description are takes of their own', async () => {
+    const { takes, end } = queueOf(2);
+    const receive = { max: 1, wait_ms: 0, visibility_ms: 1_000 };
+    const shares = [takes.take('work', receive), takes.take('work', receive), takes.take('work', receive)];
+    await end();
+    assert.deepEqual((await Promise.all(shares)).map(idsOf), [['m1'], ['m2'], null]);
   });
 
   it('all find a queue empty where the statement found nothing', async () => {
