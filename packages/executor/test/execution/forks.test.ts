@@ -7,6 +7,7 @@ import { systemClock } from '@heddle/base/clock';
 import { type Logger, silentLogger } from '@heddle/base/log';
 import type { ExecutionTier } from '../../src/execution/port.ts';
 import type { TaskProgress } from '../../src/protocol/messages.ts';
+import type { StartedProcess } from '../../src/execution/starter/starter.ts';
 import type { Zygote } from '../../src/execution/zygote/zygote.ts';
 import { Zygotes } from '../../src/execution/zygote/zygotes.ts';
 import { eventually } from '@heddle/test-support/eventually';
@@ -107,6 +108,47 @@ test('a forked process refuses worker threads, and ends when its handler of exce
   assert.match(threads.message, /HEDDLE_EXECUTOR_FORK=0/);
   assert.equal(thrown.status === 'error' && thrown.code, 'WORKER_LOST');
 });
+
+test('a zygote that another kind replaced while it started is no reason to stop forking', async () => {
+  const lines: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (_fields: object, message?: string) => void lines.push(message!) };
+  const zygotes = new Zygotes(1, 60_000, systemClock, log);
+  const starting = new Map<string, PromiseWithResolvers<Zygote>>();
+  const forkOf = (kind: string) => zygotes.fork(kind, () => mapped(starting, kind).promise, null);
+  for (const kind of ['a', 'b']) assert.equal(await forkOf(kind), null, 'the first process needs no zygote');
+  const a = forkOf('a');
+  const b = forkOf('b');
+  const process = {} as StartedProcess;
+  for (const kind of ['a', 'b']) starting.get(kind)!.resolve(zygoteOf(process));
+  assert.equal(await a, null);
+  assert.equal(await b, process);
+  assert.equal(await forkOf('b'), process);
+  assert.deepEqual(lines, []);
+  await zygotes.close();
+});
+
+function mapped(starting: Map<string, PromiseWithResolvers<Zygote>>, kind: string): PromiseWithResolvers<Zygote> {
+  const entry = Promise.withResolvers<Zygote>();
+  starting.set(kind, entry);
+  return entry;
+}
+
+/** A zygote that refuses to fork once it is retired, as real ones do. */
+function zygoteOf(forked: StartedProcess): Zygote {
+  let isRetired = false;
+  const zygote = {
+    ready: Promise.resolve(undefined),
+    get isRetired() {
+      return isRetired;
+    },
+    fork: () => (isRetired ? Promise.reject(new Error('the zygote has ended')) : Promise.resolve(forked)),
+    retire: () => {
+      isRetired = true;
+      return Promise.resolve();
+    },
+  };
+  return zygote as unknown as Zygote;
+}
 
 test('a machine that cannot fork is reported once, and starts processes instead', async () => {
   const lines: string[] = [];

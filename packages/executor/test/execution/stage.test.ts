@@ -5,7 +5,7 @@ import { test } from 'node:test';
 
 import { Stage } from '../../src/execution/stage.ts';
 
-test('a task process starts from one file, and finds the event package in another', async () => {
+test('a task process and a zygote start from one file each, and find the event package in another', async () => {
   const stage = await Stage.make(await realpath(tmpdir()));
   try {
     const files = await readdir(stage.runtime, { recursive: true });
@@ -15,6 +15,7 @@ test('a task process starts from one file, and finds the event package in anothe
       'package/index.mjs',
       'package/package.json',
       'warm-up.mjs',
+      'zygote.cjs',
     ]);
     const { defineEvent } = (await import(`${stage.runtime}/package/index.mjs`)) as {
       defineEvent: (options: object) => { name: string };

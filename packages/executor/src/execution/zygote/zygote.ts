@@ -56,9 +56,14 @@ export class Zygote {
     return this.#ready.promise;
   }
 
+  /** It ends as soon as no process that it has forked is left, and forks no more. */
+  get isRetired(): boolean {
+    return this.#isRetired;
+  }
+
   /** Forks a process. @param user null if it cannot be chosen @throws Error if that fails */
   fork(user: number | null): Promise<StartedProcess> {
-    if (this.#isGone) return Promise.reject(new Error('the zygote has ended'));
+    if (this.#isGone || this.#isRetired) return Promise.reject(new Error('the zygote has ended'));
     this.#ids += 1;
     const id = this.#ids;
     const token = Buffer.from(systemRandom.bytes(TOKEN_LENGTH / 2)).toString('hex');

@@ -40,6 +40,8 @@ export class Zygotes {
     if (!this.#isEnabled || this.#isFirst(key)) return null;
     try {
       const zygote = await this.#zygoteOf(key, start);
+      // Another kind may have taken its place while it started.
+      if (zygote.isRetired) return null;
       const forked = await zygote.fork(user);
       this.#hasForked = true;
       return forked;
