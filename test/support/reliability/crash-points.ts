@@ -11,6 +11,7 @@ export const CRASH_CALLS: Readonly<Record<string, readonly number[]>> = {
   'kinds.find': [1],
   'kinds.register_shape': [1, 2],
   'kinds.register_dedupe_shape': [1],
+  'kinds.rule_sets': [1],
   'idempotency.remember': [1, 2, 3],
   'workflows.find_duplicates': [1],
   'workflows.lock_parents': [1, 2],
