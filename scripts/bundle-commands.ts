@@ -16,7 +16,7 @@ const COMMANDS = [
 ] as const;
 /** Every file of a bundle is as deep in `dist` as this directory. */
 const CHUNKS = 'bundle';
-/** These run before a Node that is too old is told so, and may not need a newer one. */
+/** These run before the check for a Node that is too old, and may not need a newer one. */
 const BEFORE_CHECK = /(?:\/package-manifest\.ts|\/command\/package\.ts|rolldown\/runtime\.js)$/;
 /** Modules of Node that take milliseconds to load and that most runs do not need. */
 const RARE = ['crypto', 'zlib', 'child_process', 'net', 'dns', 'tls', 'stream/promises'].map((name) => `node:${name}`);

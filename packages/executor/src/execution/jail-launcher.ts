@@ -67,7 +67,10 @@ export class JailLauncher implements Launcher {
     this.#mounts = mounts;
     this.#native = forks ? nativeDirectory() : null;
     if (forks && this.#native === null) {
-      log.warn({}, 'the optional package koffi is not installed; starting each task process anew, which is slower');
+      log.warn(
+        {},
+        'the optional package koffi is not installed; starting each task process by itself, which is slower',
+      );
     }
     this.#zygotes = this.#native === null ? null : new Zygotes(workers, spareIdleMs, clock, log);
   }
@@ -147,7 +150,7 @@ export class JailLauncher implements Launcher {
     return starter.start({ command, args, environment, directory: '/', user, streams: 4, files, behind });
   }
 
-  /** @returns null if it has to be started anew */
+  /** @returns null if it has to be started by itself */
   async #fork(slot: Slot, memoryMb: number, directory: string): Promise<StartedProcess | null> {
     const key = `${identityOf(directory)}\0${memoryMb}`;
     const start = (): Promise<Zygote> => this.#startZygote(slot, memoryMb, directory);

@@ -162,5 +162,5 @@ test('a machine that cannot fork is reported once, and starts processes instead'
   for (let count = 0; count < 4; count += 1) assert.equal(await zygotes.fork('kind', start, null), null);
   await zygotes.close();
   assert.equal(starts, 1, 'the first process needs no zygote, and after a failure there is none');
-  assert.deepEqual(lines, ['this machine cannot fork task processes; starting each one anew, which is slower']);
+  assert.deepEqual(lines, ['this machine cannot fork task processes; starting each one by itself, which is slower']);
 });

@@ -104,7 +104,7 @@ describe('heddle server', () => {
     await postgres.stop();
   });
 
-  test('servers share a port if they are told to, and the others keep serving when one stops', async () => {
+  test('servers share a port with a setting, and the others keep serving when one stops', async () => {
     const database = await createTestDatabase();
     const environment = { ...environmentOf(database), HEDDLE_SHARE_PORT: '1' };
     const first = server(environment);

@@ -5,7 +5,7 @@ import { NODE_MIN } from './package.ts';
 
 /**
  * Runs the command line of this process: `heddle-scan`, or `heddle scan` if `outer` describes that program. In the
- * published package this file is bundled, since loading so many modules would take longer than a small scan.
+ * published package this file is bundled, since to load its modules one by one would take longer than a small scan.
  */
 export async function start(outer?: PackagedProgram): Promise<void> {
   const whole = outer === undefined ? undefined : { ...outer, ...readManifest(outer.directory) };

@@ -7,7 +7,7 @@ import type { Native } from './native.ts';
 
 const STDERR = 2;
 const NO_THREADS =
-  'worker threads are not available to events in forked processes; the executor starts them anew with HEDDLE_EXECUTOR_FORK=0';
+  'worker threads are not available to events in forked processes; set HEDDLE_EXECUTOR_FORK=0 on the executor to start each process by itself';
 /** Exit codes of Node for an uncaught exception, and for one in its handler. */
 const UNCAUGHT = 1;
 const HANDLER_FAILED = 7;

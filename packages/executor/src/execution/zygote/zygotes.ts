@@ -78,7 +78,7 @@ export class Zygotes {
       this.#isEnabled = false;
       this.#log.warn(
         { err: error },
-        'this machine cannot fork task processes; starting each one anew, which is slower',
+        'this machine cannot fork task processes; starting each one by itself, which is slower',
       );
     }
   }
