@@ -63,7 +63,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   http: { imports: ['vocabulary', 'base', 'domain', 'metrics', 'expression', 'engine', 'pool'] },
   cli: {
-    imports: ['vocabulary', 'base', 'client', 'scan/command/scan-command.ts', 'recon/command/recon-command.ts', 'app'],
+    imports: [
+      ...['vocabulary', 'base', 'client', 'app'],
+      ...['scan/command/scan-command.ts', 'scan/command/start.ts'],
+      ...['recon/command/recon-command.ts', 'recon/command/start.ts'],
+    ],
   },
   app: { imports: ['*'], except: ['cli'] },
 };
@@ -74,7 +78,8 @@ export const AMBIENT_ROOMS: readonly string[] = ['base', 'app'];
 /** Files and folders with the same right: entries of processes, of Heddle and of a task, and commands. */
 export const AMBIENT_FILES: readonly string[] = [
   'packages/heddle/src/cli/main.ts',
-  'packages/executor/src/execution/child/main.ts',
+  'packages/executor/src/execution/child/serve.ts',
+  'packages/executor/src/execution/zygote/main.ts',
   'packages/scan/src/command/',
   'packages/recon/src/command/',
 ];

@@ -121,7 +121,7 @@ function becomeTask(order: ForkOrder): void {
     takeStreams(native, order);
     confine(native, order, settings, filter);
     const closeUnused = replaceDescriptors(native, inherited);
-    renew(native, loop);
+    renew(native, loop, Math.random);
     closeUnused();
     restartMemoryCount();
     process.argv.splice(1);

@@ -34,10 +34,14 @@ export function withoutThreads(): void {
   nodeModule.syncBuiltinESMExports();
 }
 
-/** Gives a forked process of its own what Node has inherited: event loop, random numbers, process id and exit. */
-export function renew(native: Native, loop: unknown): void {
+/**
+ * Gives a forked process of its own what Node has inherited: event loop, random numbers, process id and exit.
+ *
+ * @param random draws from the generator of `Math.random`
+ */
+export function renew(native: Native, loop: unknown, random: () => number): void {
   native.check('forkLoop', loop);
-  seedRandom(native);
+  seedRandom(native, random);
   Object.defineProperty(process, 'pid', { value: 1, enumerable: true, configurable: true, writable: false });
   const internals = process as unknown as ProcessInternals;
   // Otherwise Node would wait for threads that were not forked.
@@ -76,9 +80,9 @@ function reportUncaught(thrown: unknown): void {
 }
 
 /** `Math.random` starts from the same state in all forked processes otherwise; V8 seeds it at its first use. */
-function seedRandom({ check }: Native): void {
-  const random = Buffer.alloc(8);
-  check('getrandom', random, random.length, 0);
-  setFlagsFromString(`--random-seed=${random.readUInt32LE(0) & SEED_MAX || 1}`);
-  for (let skipped = random.readUInt32LE(4) % SKIPPED_MAX; skipped >= 0; skipped -= 1) Math.random();
+function seedRandom({ check }: Native, random: () => number): void {
+  const seed = Buffer.alloc(8);
+  check('getrandom', seed, seed.length, 0);
+  setFlagsFromString(`--random-seed=${seed.readUInt32LE(0) & SEED_MAX || 1}`);
+  for (let skipped = seed.readUInt32LE(4) % SKIPPED_MAX; skipped >= 0; skipped -= 1) random();
 }
