@@ -187,17 +187,28 @@ describe('with a token', () => {
     const batch = submitted.headers.get('x-batch-id')!;
     await logInWithToken(text);
     const { session_id } = (await user())!;
-    const ended = page.evaluate(async (url) => {
-      const response = await fetch(url);
-      const read = await response.text();
-      return `${response.status} ${read.includes('event: change')} ${read.includes('event: end')}`;
-    }, `/v1/batches/${batch}/events`);
-    await eventually(async () => {
-      const query = { name: 'test.used', text: `select 1 from session where id = '${session_id}'` };
-      return (await servers[0]!.database.query(query)).length === 1;
-    }, 'the session is open');
-    await page.evaluate((id) => fetch(`/v1/sessions/${id}`, { method: 'DELETE' }).then(() => undefined), session_id);
-    assert.equal(await ended, '200 true false');
+    const read = await page.evaluate(
+      async ([url, session]) => {
+        const response = await fetch(url!);
+        const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+        let text = '';
+        let open = true;
+        const readUntil = async (part: string): Promise<void> => {
+          while (open && !text.includes(part)) {
+            const { done, value } = await reader.read();
+            open = !done;
+            text += value ?? '';
+          }
+        };
+        await readUntil('event: change');
+        const openBefore = open;
+        await fetch(`/v1/sessions/${session!}`, { method: 'DELETE' });
+        await readUntil('event: end');
+        return { status: response.status, openBefore, openAfter: open };
+      },
+      [`/v1/batches/${batch}/events`, session_id],
+    );
+    assert.deepEqual(read, { status: 200, openBefore: true, openAfter: false });
   });
 });
 
