@@ -1262,6 +1262,17 @@ create type heddle.ending as (
   has_actions boolean
 );
 
+create type heddle.locked as (
+  ids uuid[],
+  kinds integer[],
+  ruled boolean,
+  latest timestamp with time zone,
+  wants bigint[],
+  rule_slots bigint[],
+  rule_max bigint[],
+  slot_version integer
+);
+
 create type heddle.new_edges as (
   parents uuid[],
   children uuid[],
@@ -1400,6 +1411,7 @@ create type heddle.settling as (
   has_spec boolean,
   has_actions boolean,
   holds boolean,
+  held bigint[],
   final uuid[],
   codes smallint[],
   states smallint[],
@@ -1653,10 +1665,10 @@ UNION ALL
 -- heddle.add_progress(p_ids uuid[], p_attempts integer[], p_success bigint[], p_failure bigint[], p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
--- heddle.admit(p_ids uuid[], p_lanes integer[], p_grants text[])
+-- heddle.admit(p_ids uuid[], p_lanes integer[], p_grants text[], p_demand slot_demand)
 --   returns uuid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
--- heddle.admit_picked(p_picked picked, p_now timestamp with time zone, OUT ids uuid[], OUT refused integer)
+-- heddle.admit_picked(p_picked picked, p_locked locked, p_now timestamp with time zone, OUT ids uuid[], OUT refused integer)
 --   returns record, plpgsql, volatile
 
 -- heddle.adopt_nodes(p_nodes json)
@@ -1815,6 +1827,9 @@ UNION ALL
 -- heddle.demand_of(p_ids uuid[])
 --   returns slot_demand, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
+-- heddle.demand_of_alike(p_locked locked)
+--   returns slot_demand, plpgsql, volatile
+
 -- heddle.demand_of_tasks(p_limit integer, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
@@ -1878,6 +1893,9 @@ UNION ALL
 -- heddle.heartbeat(p_ids uuid[], p_attempts integer[], p_success bigint[], p_failure bigint[], p_lease_ms integer, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
+-- heddle.held_by(p_ids uuid[], p_held bigint[], OUT slots bigint[], OUT amounts bigint[])
+--   returns record, plpgsql, stable
+
 -- heddle.held_slots(p_ids uuid[], OUT slots bigint[], OUT amounts bigint[])
 --   returns record, plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
@@ -1923,6 +1941,9 @@ UNION ALL
 -- heddle.lock_kinds_of(p_picked picked)
 --   returns void, plpgsql, volatile
 
+-- heddle.lock_picked(p_ids uuid[], p_shaped boolean)
+--   returns locked, plpgsql, volatile
+
 -- heddle.lock_results(p_results jsonb)
 --   returns void, plpgsql, volatile
 
@@ -1955,6 +1976,9 @@ UNION ALL
 
 -- heddle.note_sent_secrets(p_tasks uuid[], p_names text[], p_versions bigint[])
 --   returns void, plpgsql, volatile
+
+-- heddle.open_children(p_children uuid[], p_closed integer[], p_locked uuid[], p_states smallint[], p_gates integer[], p_now timestamp with time zone, OUT opened integer, OUT lanes integer[])
+--   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
 -- heddle.open_containers(p_ids uuid[], p_now timestamp with time zone, OUT o_inner uuid[], OUT o_opened integer, OUT o_lanes integer[])
 --   returns record, plpgsql, volatile

@@ -5,11 +5,12 @@
 -- Decides which of the locked pending tasks may start, in the order given, and takes their slots, all or none per task.
 -- Tasks that may not start move from the ready lanes to the lane of the slot that blocked them.
 -- p_grants: per task the slots that were handed to its ready row already, as text of an array, or null.
-create or replace function admit(p_ids uuid[], p_lanes integer[], p_grants text[])
+-- p_demand: what demand_of says of them, if the caller knows it.
+create or replace function admit(p_ids uuid[], p_lanes integer[], p_grants text[], p_demand slot_demand)
 returns uuid[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_ids uuid[] := p_ids;
-  v_demand slot_demand;
+  v_demand slot_demand := p_demand;
   v_contended bigint[];
   v_used bigint[];
   v_refused uuid[];
@@ -18,7 +19,7 @@ begin
   if cardinality(array_remove(p_grants, null)) > 0 then
     v_ids := without_grants(p_ids, p_grants);
   end if;
-  loop
+  while coalesce(v_demand.stale, v_demand.slots is null) loop
     v_demand := demand_of(v_ids);
     exit when not coalesce(v_demand.stale, false);
     perform refresh_slots(v_ids);
@@ -81,6 +82,30 @@ begin
   select array_agg(b.slot), array_agg(b.amount), array_agg(b.max), array_agg(b.outside),
     (select bool_or(a.stale) from alike a)
   into v_demand from by_slot b;
+  return v_demand;
+end $$;
+
+-- What demand_of says of locked tasks that are alike; null if they take capacity, whose amount is each task's own, or if their
+-- slots were computed for an older version of their kind.
+create or replace function demand_of_alike(p_locked locked)
+returns slot_demand language plpgsql as $$
+declare
+  v_demand slot_demand;
+begin
+  select array_agg(s.slot), array_agg(s.amount), array_agg(s.max), array_agg(s.outside)
+  into v_demand.slots, v_demand.amounts, v_demand.maxima, v_demand.outside
+  from (
+    select n.slot, max(n.amount) as amount, min(n.max) as max, max(n.amount) = 0 as outside
+    from (
+      select w.slot, cardinality(p_locked.ids)::bigint as amount, null::bigint as max from unnest(p_locked.wants) w(slot)
+      union all
+      select r.slot, 0, r.max from unnest(p_locked.rule_slots, p_locked.rule_max) r(slot, max)) n
+    group by n.slot
+    having (select k.slot_version from kind k where k.id = p_locked.kinds[1]) = p_locked.slot_version) s;
+  if v_demand.slots is null or exists (select 1 from unnest(v_demand.slots) s(slot) where s.slot & 1 = 1) then
+    return null;
+  end if;
+  v_demand.stale := false;
   return v_demand;
 end $$;
 

@@ -26,37 +26,34 @@ declare
   v_now timestamptz;
   v_picked picked := pick_ready(p_lanes, p_limit);
   v_ids uuid[];
-  v_locked uuid[];
-  v_kinds integer[];
+  v_locked locked;
+  v_shaped boolean;
   v_ruled boolean;
-  v_latest timestamptz;
   v_lease bigint;
   v_refused integer := 0;
 begin
   if v_picked.ids is null then return; end if;
   perform lock_kinds_of(v_picked);
-  -- A task locked by another transaction keeps its ready row and is found again.
-  select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = :pending),
-    bool_or(t.rule_slots is not null), max(t.run_at) filter (where t.state + 0 = :pending)
-  into v_locked, v_kinds, v_ruled, v_latest
-  from (
-    select t.id, t.kind_id, t.state, t.rule_slots, t.run_at from task t
-    where t.id = any(v_picked.ids) order by t.id for no key update skip locked) t;
-  if v_locked is null then return; end if;
+  v_shaped := exists (select 1 from shape s where s.kind_id = any(p_lanes));
+  v_locked := lock_picked(v_picked.ids, v_shaped);
+  if v_locked.ids is null then return; end if;
   -- Read only now: a task may have become ready after this function began, and its time must not be after the claim's.
   v_now := coalesce(p_now, clock_timestamp());
-  if cardinality(v_locked) < cardinality(v_picked.ids) then v_picked := without_others(v_picked, v_locked); end if;
+  if cardinality(v_locked.ids) < cardinality(v_picked.ids) then
+    v_picked := without_others(v_picked, v_locked.ids);
+  end if;
   delete from ready where ctid = any(v_picked.tids);
-  if v_latest > v_now then perform delay_again(v_picked.ids, v_now); end if;
-  if v_kinds is null then
+  if v_locked.latest > v_now then perform delay_again(v_picked.ids, v_now); end if;
+  if v_locked.kinds is null then
     perform return_stale_grants(v_picked.ids, v_picked.grants, v_now);
     return;
   end if;
   v_ids := v_picked.ids;
-  v_ruled := coalesce(v_ruled, false) or exists (select 1 from shape s where s.kind_id = any(v_kinds))
+  v_ruled := v_shaped or coalesce(v_locked.ruled, false)
+    or exists (select 1 from shape s where s.kind_id = any(v_locked.kinds))
     or cardinality(array_remove(v_picked.grants, null)) > 0;
   if v_ruled then
-    select a.ids, a.refused into v_ids, v_refused from admit_picked(v_picked, v_now) a;
+    select a.ids, a.refused into v_ids, v_refused from admit_picked(v_picked, v_locked, v_now) a;
   end if;
 
   if cardinality(v_ids) > 0 then
@@ -85,7 +82,7 @@ begin
     )
     select taken.id, taken.workflow_id, taken.kind_id, taken.name, taken.attempt, taken.metadata, taken.timeout_secs,
       taken.deadline_basis, taken.linked, taken.container_id, taken.local_id, taken.computed,
-      (extract(epoch from v_now - taken.since) * 1000)::bigint
+      (date_part('epoch', v_now - taken.since) * 1000)::bigint
     from taken join unnest(v_ids) with ordinality o(id, ord) on o.id = taken.id order by o.ord;
     if p_start = 'deliver' then perform write_start_deliveries(v_ids, v_lease, v_now); end if;
   end if;
@@ -110,6 +107,38 @@ begin
       order by y.rank, y.task_id limit p_limit for update skip locked) r
     order by r.rank, r.task_id limit p_limit) c;
   return v_picked;
+end $$;
+
+-- Locks picked tasks. A task locked by another transaction keeps its ready row and is found again. p_shaped: whether
+-- their kind has rules: only then are they compared.
+create or replace function lock_picked(p_ids uuid[], p_shaped boolean)
+returns locked language plpgsql as $$
+declare
+  v_locked locked;
+begin
+  if not p_shaped then
+    select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = :pending),
+      bool_or(t.rule_slots is not null), max(t.run_at) filter (where t.state + 0 = :pending)
+    into v_locked.ids, v_locked.kinds, v_locked.ruled, v_locked.latest
+    from (
+      select t.id, t.kind_id, t.state, t.rule_slots, t.run_at from task t
+      where t.id = any(p_ids) order by t.id for no key update skip locked) t;
+    return v_locked;
+  end if;
+  select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = :pending),
+    bool_or(t.rule_slots is not null), max(t.run_at) filter (where t.state + 0 = :pending),
+    min(t.wants), min(t.rule_slots), min(t.rule_max),
+    case when min(t.kind_id) = max(t.kind_id) and min(t.state) = :pending and max(t.state) = :pending
+      and count(t.wants) in (0, count(*)) and min(t.wants) is not distinct from max(t.wants)
+      and count(t.rule_slots) in (0, count(*)) and min(t.rule_slots) is not distinct from max(t.rule_slots)
+      and min(t.rule_max) is not distinct from max(t.rule_max) and min(t.slot_version) = max(t.slot_version)
+      then min(t.slot_version) end
+  into v_locked.ids, v_locked.kinds, v_locked.ruled, v_locked.latest, v_locked.wants, v_locked.rule_slots,
+    v_locked.rule_max, v_locked.slot_version
+  from (
+    select t.id, t.kind_id, t.state, t.run_at, t.wants, t.rule_slots, t.rule_max, t.slot_version from task t
+    where t.id = any(p_ids) order by t.id for no key update skip locked) t;
+  return v_locked;
 end $$;
 
 -- Locks the kinds of picked tasks. They come before the tasks: a transaction that stores tasks of a kind may wait for
@@ -148,24 +177,32 @@ begin
 end $$;
 
 -- Returns which of the picked tasks may start, and how many pending ones rules refused.
-create or replace function admit_picked(p_picked picked, p_now timestamptz, out ids uuid[], out refused integer)
+create or replace function admit_picked(p_picked picked, p_locked locked, p_now timestamptz, out ids uuid[], out refused integer)
 language plpgsql as $$
 declare
   v_lanes integer[];
   v_grants text[];
+  v_demand slot_demand;
   v_asked integer;
 begin
   refused := 0;
   if cardinality(array_remove(p_picked.grants, null)) > 0 then
     perform return_stale_grants(p_picked.ids, p_picked.grants, p_now);
+  elsif p_locked.slot_version is not null and (p_locked.latest is null or p_locked.latest <= p_now) then
+    v_demand := demand_of_alike(p_locked);
   end if;
-  select array_agg(u.id order by u.ord), array_agg(u.lane order by u.ord), array_agg(u.grants order by u.ord)
-  into ids, v_lanes, v_grants
-  from unnest(p_picked.ids, p_picked.lanes, p_picked.grants) with ordinality u(id, lane, grants, ord)
-  join task t on t.id = u.id where t.state + 0 = :pending and (t.run_at is null or t.run_at <= p_now);
-  if ids is null then return; end if;
+  if v_demand.slots is not null then
+    ids := p_picked.ids;
+    v_lanes := p_picked.lanes;
+  else
+    select array_agg(u.id order by u.ord), array_agg(u.lane order by u.ord), array_agg(u.grants order by u.ord)
+    into ids, v_lanes, v_grants
+    from unnest(p_picked.ids, p_picked.lanes, p_picked.grants) with ordinality u(id, lane, grants, ord)
+    join task t on t.id = u.id where t.state + 0 = :pending and (t.run_at is null or t.run_at <= p_now);
+    if ids is null then return; end if;
+  end if;
   v_asked := cardinality(ids);
-  ids := admit(ids, v_lanes, v_grants);
+  ids := admit(ids, v_lanes, v_grants, v_demand);
   refused := v_asked - cardinality(ids);
 end $$;
 

@@ -19,6 +19,10 @@ begin
   from (
     select t.id, t.state, t.paused_from, t.open_gates from task t
     where t.id = any(p_children) order by t.id for no key update) t;
+  if p_causes is null then
+    select o.opened, o.lanes into opened, lanes from open_children(p_children, p_closed, v_locked, v_states, v_gates, p_now) o;
+    return;
+  end if;
 
   with decided as materialized (
     select g.child_id, g.closed, g.cause,
@@ -49,6 +53,42 @@ begin
   select array_agg(m.id) filter (where m.fails), count(*) filter (where m.opens),
     array_agg(m.id) filter (where m.opens and m.run_at > p_now), (select array_agg(distinct n.lane) from now n)
   into failed, opened, v_later, lanes from moved m;
+  if v_later is not null then perform make_ready(v_later, p_now); end if;
+end $$;
+
+-- Closes gates of locked children, none of which fails; p_states and p_gates are those of p_locked, in the order of the ids.
+-- Most often all of them open: then one list of ids says everything.
+create or replace function open_children(p_children uuid[], p_closed integer[], p_locked uuid[], p_states smallint[],
+  p_gates integer[], p_now timestamptz, out opened integer, out lanes integer[])
+language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+  v_opening uuid[] := p_locked;
+  v_kept uuid[];
+  v_kept_closed integer[];
+  v_later uuid[];
+begin
+  if not coalesce(p_locked = p_children and p_gates = p_closed and :waiting = all(p_states), false) then
+    select array_agg(l.id) filter (where o.opens), array_agg(l.id) filter (where not o.opens),
+      array_agg(g.closed) filter (where not o.opens)
+    into v_opening, v_kept, v_kept_closed
+    from unnest(p_children, p_closed) g(child_id, closed)
+    join unnest(p_locked, p_states, p_gates) l(id, state, open_gates) on l.id = g.child_id
+    cross join lateral (select l.state = :waiting and l.open_gates = g.closed) o(opens);
+    update task t set open_gates = t.open_gates - k.closed
+    from unnest(v_kept, v_kept_closed) k(id, closed) where t.id = k.id;
+  end if;
+  opened := coalesce(cardinality(v_opening), 0);
+  if opened = 0 then return; end if;
+  with moved as (
+    update task t set open_gates = 0, state = :pending, run_at = greatest(t.run_at, p_now), updated_at = p_now
+    where t.id = any(v_opening)
+    returning t.id, t.run_at, -t.priority as rank, lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
+  ), now as (
+    insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.run_at <= p_now
+    on conflict do nothing returning lane
+  )
+  select array_agg(m.id) filter (where m.run_at > p_now), (select array_agg(distinct n.lane) from now n)
+  into v_later, lanes from moved m;
   if v_later is not null then perform make_ready(v_later, p_now); end if;
 end $$;
 

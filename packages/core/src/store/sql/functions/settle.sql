@@ -136,13 +136,14 @@ declare
 begin
   select array_agg(l.id), array_agg(l.workflow_id), array_agg(l.lease_id), array_agg(l.attempt), array_agg(l.kind_id),
     array_agg(l.state), array_agg(l.started_at), bool_and(l.state in (:claimed, :running)), bool_or(l.linked),
-    bool_or(l.has_spec), bool_or(l.has_actions), bool_or(l.holds), array_agg(l.container_id),
+    bool_or(l.has_spec), bool_or(l.has_actions), count(l.slots) > 0,
+    case when count(l.slots) = count(*) and min(l.slots) = max(l.slots) then min(l.slots) end, array_agg(l.container_id),
     bool_or(l.container_id is not null), bool_or(l.secrets_sent and l.id <> all(p_reports.redacted))
   into v_set.ids, v_set.workflows, v_set.leases, v_attempts, v_kinds, v_froms, v_started, v_open, v_set.linked,
-    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.containers, v_in_trees, v_set.unredacted
+    v_set.has_spec, v_set.has_actions, v_set.holds, v_set.held, v_set.containers, v_in_trees, v_set.unredacted
   from (
     select t.id, t.workflow_id, t.kind_id, t.state, t.attempt, t.lease_id, t.linked, t.has_spec, t.has_actions,
-      t.slots is not null as holds, t.started_at, t.container_id, t.secrets_sent
+      t.slots, t.started_at, t.container_id, t.secrets_sent
     from task t where t.id = any(p_reports.ids) order by t.id for no key update) l;
   if v_set.unredacted then return v_set; end if;
   if not coalesce(v_open and v_set.ids = p_reports.ids and v_attempts = p_reports.attempts, false) then
@@ -249,7 +250,7 @@ begin
   v_ending := row(p_set.ids, p_set.workflows, case when :succeeded <> any(p_set.targets) then p_set.targets end,
     p_set.containers, p_set.leases, null, null, p_set.linked, p_set.has_actions);
   if p_set.holds then
-    select h.slots, h.amounts into v_ending.slots, v_ending.amounts from held_slots(p_set.ids) h;
+    select h.slots, h.amounts into v_ending.slots, v_ending.amounts from held_by(p_set.ids, p_set.held) h;
   end if;
   if p_set.has_spec and (:failed::smallint = any(p_set.targets) or :timed_out::smallint = any(p_set.targets)) then
     select array_agg(t.id), array_agg(p_now + retry_delay(sp.retry, t.attempt, t.id, p_jitter))

@@ -40,6 +40,18 @@ begin
     group by h.slot) a;
 end $$;
 
+-- As held_slots, for tasks that all hold p_held, or, if that is null, whatever they hold. Capacity is each task's own.
+create or replace function held_by(p_ids uuid[], p_held bigint[], out slots bigint[], out amounts bigint[])
+language plpgsql stable as $$
+begin
+  if p_held is null or exists (select 1 from unnest(p_held) h(slot) where h.slot & 1 = 1) then
+    select h.slots, h.amounts into slots, amounts from held_slots(p_ids) h;
+  else
+    slots := p_held;
+    amounts := array_fill(cardinality(p_ids)::bigint, array[cardinality(p_held)]);
+  end if;
+end $$;
+
 -- Hands free capacity of these slots (locked by the caller) to the oldest tasks that wait for it; returns the lanes
 -- where tasks became ready. A task that needs only this slot gets it here; others return to be claimed with all needs.
 create or replace function grant_slots(p_slots bigint[])

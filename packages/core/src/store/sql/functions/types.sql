@@ -1,6 +1,6 @@
 -- Sets that functions pass to each other as one value. Their arrays have one entry per task, in one order.
 drop type if exists slot_demand, reports, report_parts, settling, settled, claim_terms, submission, new_workflows, new_edges,
-  plain_tasks, ending, picked, sequence_steps, new_nodes, new_requests, runner_market, runner_bars;
+  plain_tasks, ending, picked, locked, sequence_steps, new_nodes, new_requests, runner_market, runner_bars;
 
 -- Reports on attempts, of distinct tasks; a null attempt means the current one. `reasons`: null if none has one.
 -- `extras`: [{id, metadata_patch, new_success, new_failures, expected_created: nodes that a generator announced, final:
@@ -12,11 +12,12 @@ create type reports as (ids uuid[], attempts integer[], states smallint[], reaso
   redacted uuid[], pack bigint, logged uuid[]);
 
 -- Accepted reports, whose tasks are locked, and what settle will answer. `containers`: null if none is in a tree.
--- `linked` to `holds`: whether any of them has dependencies, a spec, actions, slots. `final`: permanent failures, which
+-- `linked` to `holds`: whether any of them has dependencies, a spec, actions, slots. `held`: the slots that each of them
+-- holds, if they are the same. `final`: permanent failures, which
 -- are not retried. `codes` and `states`: an entry for each report, or null where all are applied as asked. `unredacted`: whether none is
 -- accepted, since secrets were sent for a task that is not in `redacted`. `pack` and `logged`: as in reports.
 create type settling as (ids uuid[], workflows uuid[], leases bigint[], targets smallint[], reasons text[],
-  containers uuid[], linked boolean, has_spec boolean, has_actions boolean, holds boolean, final uuid[],
+  containers uuid[], linked boolean, has_spec boolean, has_actions boolean, holds boolean, held bigint[], final uuid[],
   codes smallint[], states smallint[], transitions json, lanes integer[], unredacted boolean, pack bigint, logged uuid[]);
 
 -- What comes with reports, each null for none: results and notices as in store_results and write_task_notices; a pack of the
@@ -53,6 +54,12 @@ create type ending as (ids uuid[], workflows uuid[], states smallint[], containe
 -- Ready rows that a claim has locked: their tasks, their places, their lanes, and the slots that each was handed, as the
 -- text of an array.
 create type picked as (ids uuid[], tids tid[], lanes integer[], grants text[]);
+
+-- Picked tasks that a claim has locked. `kinds` and `latest`: of the pending ones, and null where there are none; `ruled`: whether
+-- any has rules of its own. If all are pending and alike in what rules say about them: `wants`, `rule_slots`, `rule_max`
+-- and `slot_version`; otherwise the version is null.
+create type locked as (ids uuid[], kinds integer[], ruled boolean, latest timestamptz, wants bigint[],
+  rule_slots bigint[], rule_max bigint[], slot_version integer);
 
 -- What some tasks request, by slot: how much they take; the lowest limit that rules of theirs set, or null; whether a rule
 -- checks the slot for a task that takes none of it, or some of its capacity. `stale`: whether any of the tasks has slots that
