@@ -1,6 +1,7 @@
 -- Messages of queues. Writes whose loss in a crash only causes a redelivery do not wait for the disk: deliveries, their
--- ends and their extensions. Joins are driven by the given array, never by the table, whatever the statistics of a
--- table that fills and empties say.
+-- ends and their extensions. Messages are found by a list of ids, not by a join: a plan made while a queue was empty
+-- would read all of it for each set, and compare each message with each id. A receipt's number is given once, so that
+-- two lists say the same as pairs.
 
 -- Delivers at most p_max due messages, oldest first, from p_from_ms on (null: from the beginning), of at most about
 -- p_bytes together. Messages delivered p_max_receives times already are dead-lettered instead. `mark` is when the
@@ -60,13 +61,12 @@ end $$;
 -- Deletes the messages of these receipts; returns their number.
 create or replace function delete_messages(p_queue text, p_ids uuid[], p_receipts bigint[])
 returns integer
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_deleted integer;
 begin
   perform set_config('synchronous_commit', 'off', true);
-  delete from queue_message m using unnest(p_ids, p_receipts) as r(id, receipt)
-  where m.queue = p_queue and m.id = r.id and m.receipt = r.receipt;
+  delete from queue_message m where m.queue = p_queue and m.id = any(p_ids) and m.receipt = any(p_receipts);
   get diagnostics v_deleted = row_count;
   return v_deleted;
 end $$;
@@ -76,7 +76,7 @@ end $$;
 create or replace function hide_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_delay_ms bigint,
   p_release boolean, p_now timestamptz)
 returns integer
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_hidden integer;
 begin
@@ -84,8 +84,7 @@ begin
   update queue_message m set
     visible_at = coalesce(p_now, clock_timestamp()) + p_delay_ms * interval '1 millisecond',
     receipt = case when p_release then null else m.receipt end
-  from unnest(p_ids, p_receipts) as r(id, receipt)
-  where m.queue = p_queue and m.id = r.id and m.receipt = r.receipt;
+  where m.queue = p_queue and m.id = any(p_ids) and m.receipt = any(p_receipts);
   get diagnostics v_hidden = row_count;
   return v_hidden;
 end $$;
@@ -93,14 +92,13 @@ end $$;
 -- Dead-letters the messages of these receipts; returns their number.
 create or replace function dead_letter_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_reasons text[], p_now timestamptz)
 returns integer
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_moved integer;
 begin
   with gone as (
-    delete from queue_message m using unnest(p_ids, p_receipts, p_reasons) as r(id, receipt, reason)
-    where m.queue = p_queue and m.id = r.id and m.receipt = r.receipt
-    returning m.id, r.reason, m.receive_count, m.sent_at, m.body
+    delete from queue_message m where m.queue = p_queue and m.id = any(p_ids) and m.receipt = any(p_receipts)
+    returning m.id, p_reasons[array_position(p_ids, m.id)] as reason, m.receive_count, m.sent_at, m.body
   )
   insert into queue_dead (queue, id, reason, receive_count, sent_at, dead_lettered_at, body)
   select p_queue, g.id, g.reason, g.receive_count, g.sent_at, coalesce(p_now, clock_timestamp()), g.body from gone g
