@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 import { newId } from '@heddle/base/random';
 import { createTestDatabase } from '@heddle/test-support/postgres';
-import type { Queryable } from '../../src/store/database.ts';
+import type { Database, Queryable } from '../../src/store/database.ts';
 import {
   deadLetterMessages,
   deleteMessages,
@@ -43,9 +43,12 @@ async function take(queryable: Queryable): Promise<MessageRow[]> {
   return (await takeMessages(queryable, options, null)).rows;
 }
 
-const SETTLE: Record<string, (queryable: Queryable, rows: readonly MessageRow[]) => Promise<number>> = {
+type Settle = (queryable: Queryable, rows: readonly MessageRow[]) => Promise<number>;
+
+const SETTLE: Record<string, Settle> = {
   delete: (queryable, rows) => deleteMessages(queryable, QUEUE, rows),
-  hide: (queryable, rows) => hideMessages(queryable, { queue: QUEUE, receipts: rows, delayMs: 60_000, release: false }, null),
+  hide: (queryable, rows) =>
+    hideMessages(queryable, { queue: QUEUE, receipts: rows, delayMs: 60_000, release: false }, null),
   'dead-letter': (queryable, rows) =>
     deadLetterMessages(
       queryable,
@@ -55,23 +58,33 @@ const SETTLE: Record<string, (queryable: Queryable, rows: readonly MessageRow[])
     ),
 };
 
+async function settleOne(queryable: Queryable, settle: Settle): Promise<void> {
+  await send(queryable, 1);
+  assert.equal(await settle(queryable, await take(queryable)), 1);
+}
+
+async function assertReadsFew(database: Database, settle: Settle): Promise<void> {
+  await send(database, WAITING);
+  await database.transaction(async (tx) => {
+    const rows = await take(tx);
+    assert.equal(rows.length, TAKEN);
+    const read = await readBy(tx, () => settle(tx, rows));
+    assert.ok(read <= READ_MAX, `${read} rows were read for ${TAKEN} messages`);
+  });
+}
+
 for (const [name, settle] of Object.entries(SETTLE)) {
   test(`${name}: plans made while the queue was empty serve a full one`, async () => {
     const { database } = await createTestDatabase({ maxSize: 1 });
+    await settleOne(database, settle);
     await database.query(ANALYZE);
-    for (let round = 0; round < 8; round += 1) {
-      await send(database, 1);
-      assert.equal(await settle(database, await take(database)), 1);
-    }
-    await database.query(ANALYZE);
-    await send(database, 1);
-    assert.equal(await settle(database, await take(database)), 1);
-    await send(database, WAITING);
-    await database.transaction(async (tx) => {
-      const rows = await take(tx);
-      assert.equal(rows.length, TAKEN);
-      const read = await readBy(tx, () => settle(tx, rows));
-      assert.ok(read <= READ_MAX, `${read} rows were read for ${TAKEN} messages`);
-    });
+    // More often than PostgreSQL plans a statement for its values before it plans it once for all.
+    for (let round = 0; round < 8; round += 1) await settleOne(database, settle);
+    await assertReadsFew(database, settle);
+  });
+
+  test(`${name}: a table without statistics is not read either`, async () => {
+    const { database } = await createTestDatabase({ maxSize: 1 });
+    await assertReadsFew(database, settle);
   });
 }

@@ -61,7 +61,7 @@ end $$;
 -- Deletes the messages of these receipts; returns their number.
 create or replace function delete_messages(p_queue text, p_ids uuid[], p_receipts bigint[])
 returns integer
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_deleted integer;
 begin
@@ -76,7 +76,7 @@ end $$;
 create or replace function hide_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_delay_ms bigint,
   p_release boolean, p_now timestamptz)
 returns integer
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_hidden integer;
 begin
@@ -92,7 +92,7 @@ end $$;
 -- Dead-letters the messages of these receipts; returns their number.
 create or replace function dead_letter_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_reasons text[], p_now timestamptz)
 returns integer
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_moved integer;
 begin
