@@ -189,14 +189,14 @@ function rule(bench: string, option: RuleOption, sizes: Sizes): Scenario {
   };
 }
 
-/** Rates and memory with many finished tasks in the store, against few, both with retention running. */
+/** Rates and memory with many finished tasks in the store, archived or not, against few, retention running. */
 function stored(sizes: Sizes): Scenario {
-  const bench = 'engine/stored-1m';
-  const participant = (label: string, total: number): Scenario['participants'][number] => ({
+  const bench = `engine/stored-${Math.max(1, Math.round(sizes.stored_many / 1_000_000))}m`;
+  const participant = (label: string, total: number, place: 'live' | 'archive'): Scenario['participants'][number] => ({
     label,
     subject: 'heddle',
     async warmUp(subject) {
-      await subject.fillStore(total);
+      await subject.fillStore(total, place);
       await warmUpQueue(subject);
     },
     async round(subject) {
@@ -210,8 +210,9 @@ function stored(sizes: Sizes): Scenario {
     benches: [bench],
     rounds: 3,
     participants: [
-      participant('heddle', sizes.stored_many),
-      participant(`heddle at ${sizes.stored_few.toLocaleString('en-US')}`, sizes.stored_few),
+      participant('heddle', sizes.stored_many, 'live'),
+      participant('heddle with an archive', sizes.stored_many, 'archive'),
+      participant(`heddle at ${sizes.stored_few.toLocaleString('en-US')}`, sizes.stored_few, 'live'),
     ],
   };
 }

@@ -11,10 +11,12 @@ export interface Options {
   profile: string | null;
   /** Commit whose version of Heddle runs in turns with this one. */
   compare: string | null;
+  /** Finished tasks in the store of `engine/stored-…`. */
+  stored: number | null;
 }
 
 export const USAGE = `Usage: npm run bench -- [--only GLOB]... [--json] [--quick] [--subjects A,B] [--rounds N]
-                        [--compare COMMIT]
+                        [--compare COMMIT] [--stored N]
 
   --only GLOB     run the benches whose name matches, for instance 'engine/*' or '*latency'; may be repeated
   --json          one JSON object a line on standard output; everything else goes to standard error
@@ -22,6 +24,7 @@ export const USAGE = `Usage: npm run bench -- [--only GLOB]... [--json] [--quick
   --subjects A,B  only these subjects
   --rounds N      rounds of every bench
   --compare COMMIT  run the Heddle of this commit or branch, too, in turns with this one
+  --stored N      finished tasks in the store of engine/stored-1m, which is then called engine/stored-10m if N is 10000000
   --profile DIR   leave a CPU profile of every subject's process in DIR
 
 HEDDLE_BENCH_DATABASE_URL names a PostgreSQL server whose user may create databases; without it the embedded one is started.`;
@@ -47,12 +50,13 @@ export function parseOptions(argv: readonly string[]): Options | 'help' {
       rounds: { type: 'string' },
       profile: { type: 'string' },
       compare: { type: 'string' },
+      stored: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return 'help';
-  const rounds = values.rounds === undefined ? null : Number(values.rounds);
-  if (rounds !== null && (!Number.isInteger(rounds) || rounds < 1)) throw new TypeError('--rounds: must be 1 or more');
+  const rounds = wholeNumber('--rounds', values.rounds, 1);
+  const stored = wholeNumber('--stored', values.stored, 10_000);
   return {
     only: (values.only ?? []).map(globToRegExp),
     json: values.json,
@@ -61,7 +65,15 @@ export function parseOptions(argv: readonly string[]): Options | 'help' {
     rounds,
     profile: values.profile ?? null,
     compare: values.compare ?? null,
+    stored,
   };
+}
+
+function wholeNumber(option: string, text: string | undefined, min: number): number | null {
+  if (text === undefined) return null;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < min) throw new TypeError(`${option}: must be ${min} or more`);
+  return value;
 }
 
 export function matches(options: Options, bench: string): boolean {

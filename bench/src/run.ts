@@ -48,7 +48,8 @@ const NO_REDIS = 'redis-server is not installed (apt-get install redis-server)';
 
 /** Runs the requested benches; returns false if a subject failed. */
 export async function runBenches(options: Options, databaseUrl: string | undefined, output: Output): Promise<boolean> {
-  const sizes = options.quick ? QUICK : FULL;
+  const chosen = options.quick ? QUICK : FULL;
+  const sizes = { ...chosen, stored_many: options.stored ?? chosen.stored_many };
   const wanted = (bench: string): boolean => matches(options, bench);
   const scenarios = [
     ...engineScenarios(sizes),

@@ -204,8 +204,8 @@ export interface Subject {
   /** Serves requests from a pool with runners of several types. */
   runnerCase?(request: PoolCase): Promise<CaseRun>;
 
-  /** Brings the store to `total` finished tasks and starts retention in the background. */
-  fillStore?(total: number): Promise<void>;
+  /** Brings the store to `total` finished tasks, archived or not, and starts retention in the background. */
+  fillStore?(total: number, place: 'live' | 'archive'): Promise<void>;
 }
 
 /** Names of the methods that a bench calls. */

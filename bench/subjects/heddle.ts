@@ -32,6 +32,7 @@ import { migrate } from '@heddle/core/store/migrate';
 import { chain, chunks } from '../src/graphs.ts';
 import { NoOp, chainGaps, elapsedMs, submitLatencies } from '../src/no-op.ts';
 import type { Environment, Graph, HttpTarget, RuleOption, Subject, TransportShape, TreeShape } from '../src/subject.ts';
+import { copyFinished, type FilledPlace } from './heddle-fill.ts';
 import { carryByHeddle, heddleTransportLatency } from './heddle-transport.ts';
 import { runTrees } from './heddle-trees.ts';
 import { unusedPool } from './unused-pool.ts';
@@ -77,6 +78,7 @@ function submission(tasks: readonly NewTask[]): Submission {
 class HeddleSubject implements Subject {
   readonly #noOp = new NoOp();
   readonly #metrics = createMetrics();
+  #url!: string;
   #database!: Database;
   #engine!: Engine;
   #services: Loop[] = [];
@@ -86,6 +88,7 @@ class HeddleSubject implements Subject {
   async prepare(environment: Environment): Promise<void> {
     keepNewSpaceSmall();
     const url = environment.database_url!;
+    this.#url = url;
     await migrate({ url });
     this.#database = openDatabase({
       url,
@@ -210,12 +213,11 @@ class HeddleSubject implements Subject {
     return heddleTransportLatency(this.#database, samples);
   }
 
-  async fillStore(total: number): Promise<void> {
-    for (let stored = 0; stored < total; stored += FILL_SIZE) {
-      const count = Math.min(FILL_SIZE, total - stored);
-      await this.submit(count, 'none');
-      await this.process(count);
-    }
+  async fillStore(total: number, place: FilledPlace): Promise<void> {
+    const count = Math.min(FILL_SIZE, total);
+    await this.submit(count, 'none');
+    await this.process(count);
+    await copyFinished(this.#url, place, total);
     this.#serve(retentionLoop({ engine: this.#engine, limit: RETENTION_ROWS, ...this.#loopOptions() }));
   }
 

@@ -104,7 +104,7 @@ it('a message that kills its manager again and again ends in the dead letters, a
   assert.equal(await bench.queue.redrive(MANAGER_QUEUE, [letter!.id]), 1);
   const again = await bench.queue.receive(MANAGER_QUEUE, name);
   await bench.manager.run(again, Date.now());
-  assert.equal((await bench.engine.listWorkflows({ offset: 0, limit: 2 })).length, 1);
+  assert.equal((await bench.engine.listWorkflows({ offset: 0, limit: 2 })).workflows.length, 1);
   await bench.queue.close();
   await bench.engine.close();
 });

@@ -39,6 +39,7 @@ import { follow } from './follow.ts';
 import { JobsClient } from './jobs.ts';
 import { KindsClient } from './kinds.ts';
 import { batchPath, taskPath, workflowPath } from './paths.ts';
+import { PagesClient } from './pages.ts';
 import { PoolClient } from './pool.ts';
 import { OverviewClient } from './overview.ts';
 import { QueuesClient } from './queues.ts';
@@ -85,6 +86,7 @@ export class HeddleClient {
   readonly kinds: KindsClient;
   readonly models: ModelsClient;
   readonly overview: OverviewClient;
+  readonly pages: PagesClient;
   readonly pool: PoolClient;
   readonly queues: QueuesClient;
   readonly runs: RunsClient;
@@ -109,6 +111,7 @@ export class HeddleClient {
     this.kinds = new KindsClient(this.#transport);
     this.models = new ModelsClient(this.#transport);
     this.overview = new OverviewClient(this.#transport);
+    this.pages = new PagesClient(this.#transport);
     this.pool = new PoolClient(this.#transport);
     this.runs = new RunsClient(this.#transport);
     this.operations = new OperationsClient(this.#transport);
@@ -146,9 +149,8 @@ export class HeddleClient {
     return this.#transport.json('GET', taskPath(id));
   }
 
-  listTasks({ metadata, ...filter }: TaskListFilter = {}): Promise<BasicTaskDto[]> {
-    const query = { ...filter, metadata: metadata === undefined ? undefined : JSON.stringify(metadata) };
-    return this.#transport.json('GET', '/task', { query });
+  async listTasks(filter: TaskListFilter = {}): Promise<BasicTaskDto[]> {
+    return (await this.pages.tasks(filter)).items;
   }
 
   updateTask(id: string, update: UpdateTaskDto): Promise<TaskDto> {

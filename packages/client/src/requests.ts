@@ -19,6 +19,8 @@ export interface TaskListFilter extends Page {
   batch_id?: string;
   /** JSON that the metadata must contain. */
   metadata?: Record<string, unknown>;
+  /** The `next` of the page before, instead of `page`. */
+  after?: string;
 }
 
 export interface SubmitOptions {
@@ -48,6 +50,8 @@ export interface WorkflowListFilter extends Page {
   /** Only those with unfinished tasks, or only those without. */
   open?: boolean;
   state?: WorkflowDto['state'];
+  /** The `next` of the page before, instead of `page`. */
+  after?: string;
 }
 
 export interface ResultFilter {

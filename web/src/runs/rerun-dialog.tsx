@@ -76,7 +76,7 @@ function Inputs({ run, edited, onChange, error }: InputsProps) {
   const [id, setId] = useState(run.failed_task?.id ?? '');
   const { data } = useLive(
     ['rerun-tasks', run.id, find],
-    (signal) => listTasks({ batch_id: run.id, name: find }, 0, signal),
+    (signal) => listTasks({ batch_id: run.id, name: find }, null, signal),
     { every: false },
   );
   const found = data?.toReversed() ?? [];

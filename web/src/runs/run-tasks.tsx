@@ -56,9 +56,8 @@ export function RunTasks({ run }: { run: Run }) {
   const can = useCan();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const list = useLiveList<BasicTask>(['run-tasks', run.id, filters], async (after, signal) => {
-    const page = after === null ? 0 : Number(after);
-    const rows = await listTasks({ batch_id: run.id, ...filters }, page, signal);
-    return { rows, next: rows.length < TASKS_PER_PAGE ? null : String(page + 1) };
+    const rows = await listTasks({ batch_id: run.id, ...filters }, after, signal);
+    return { rows, next: rows.length < TASKS_PER_PAGE ? null : rows.at(-1)!.id };
   });
   const rows = list.rows ?? [];
   return (

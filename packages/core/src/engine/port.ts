@@ -157,8 +157,17 @@ export interface TaskFilter {
   workflow_id?: WorkflowId;
   /** Containment (`@>`). */
   metadata?: JsonValue;
+  /** Only tasks with lower ids: the `next` of the page before. */
+  after?: TaskId;
   offset: number;
   limit: number;
+}
+
+/** One page of a list that examines a bounded number of rows; it may be short although there are more. */
+export interface TaskPage {
+  tasks: Task[];
+  /** Id after which the next page begins; null if there are no more. */
+  next: TaskId | null;
 }
 
 export interface Dag {
@@ -177,13 +186,21 @@ export interface ChildPage extends Page {
   states?: readonly TaskState[];
 }
 
-export interface WorkflowPage extends Page {
+export interface WorkflowFilter extends Page {
   /** Only workflows with open tasks, or only those without. */
   open?: boolean;
   /** Only trees, or only batches. */
   trees?: boolean;
   /** Only trees whose root is in one of these states. */
   root_states?: readonly ContainerState[];
+  /** Only workflows with lower ids: the `next` of the page before. */
+  after?: WorkflowId;
+}
+
+/** As a page of tasks. */
+export interface WorkflowPage {
+  workflows: WorkflowSummary[];
+  next: WorkflowId | null;
 }
 
 /** Tasks of a workflow that changed since a cursor, for live views. */
@@ -211,6 +228,7 @@ export interface RetentionResult {
 
 /** Counts of tasks by state and lane. Archived tasks are not counted. */
 export interface Gauges {
+  /** `failed` includes timed out and partially failed tasks. Ended tasks are estimated where there are very many runs. */
   by_state: Record<TaskState, number>;
   /** Kinds and lanes with the most tasks, up to the requested number. */
   running_by_kind: Record<string, number>;
@@ -316,7 +334,7 @@ export interface Engine {
   retain(limit: number): Promise<RetentionResult>;
 
   getTask(id: TaskId): Promise<TaskDetail | null>;
-  listTasks(filter: TaskFilter): Promise<Task[]>;
+  listTasks(filter: TaskFilter): Promise<TaskPage>;
   getDag(id: WorkflowId): Promise<Dag | null>;
   /** Returns what was submitted as a batch or a workflow, archived ones too; null if there is none. */
   getDefinition(id: WorkflowId): Promise<RunDefinition | null>;
@@ -340,7 +358,7 @@ export interface Engine {
   dagChanges(id: WorkflowId, cursor: number): Promise<DagChanges | null>;
   getWorkflow(id: WorkflowId): Promise<WorkflowSummary | null>;
   countStates(id: WorkflowId): Promise<Partial<Record<TaskState, number>>>;
-  listWorkflows(page: WorkflowPage): Promise<WorkflowSummary[]>;
+  listWorkflows(filter: WorkflowFilter): Promise<WorkflowPage>;
   explain(id: TaskId): Promise<Explanation | null>;
   /** Explains why a container has not started or not ended; null if the workflow has no such container. */
   explainContainer(id: WorkflowId, container_id: string): Promise<ContainerExplanation | null>;

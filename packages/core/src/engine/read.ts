@@ -1,11 +1,21 @@
 import type { Demand } from '@heddle/base/vocabulary/requirements';
-import { TASK_STATES, taskStateOf, type TaskState } from '@heddle/base/vocabulary/task-state';
-import type { Task, TaskDetail, WorkflowSummary } from '@heddle/base/vocabulary/task';
+import type { TaskState } from '@heddle/base/vocabulary/task-state';
+import type { TaskDetail, WorkflowSummary } from '@heddle/base/vocabulary/task';
 import { countDeliveries } from '../store/deliveries.ts';
 import { dispatchedKinds } from '../store/manager-reads.ts';
+import {
+  countEndedTasks,
+  countOpenTasks,
+  countReadyByLane,
+  countRunningByKind,
+  type EndedCounts,
+  type OpenCounts,
+} from '../store/task-gauges.ts';
+import { findTasks } from '../store/task-lists.ts';
 import * as reads from '../store/task-reads.ts';
+import { findWorkflows } from '../store/workflow-lists.ts';
 import type { EngineContext } from './context.ts';
-import type { Dag, DagChanges, Gauges, TaskFilter, WorkflowPage } from './port.ts';
+import type { Dag, DagChanges, Gauges, TaskFilter, TaskPage, WorkflowFilter, WorkflowPage } from './port.ts';
 
 /** Overlap of a change feed: longer than any transaction may take to commit after it took its timestamp. */
 export const CHANGE_OVERLAP_MS = 5_000;
@@ -28,19 +38,20 @@ export function demandOf({ on_demand: _taken, ...demand }: reads.StoredDemand): 
   return demand;
 }
 
-export async function listTasks(context: EngineContext, filter: TaskFilter): Promise<Task[]> {
+export async function listTasks(context: EngineContext, filter: TaskFilter): Promise<TaskPage> {
   const kindIds = filter.kind === undefined ? null : await context.kinds.idsContaining(filter.kind);
-  if (kindIds?.length === 0) return [];
-  const rows = await reads.findTasks(context.database, {
+  if (kindIds?.length === 0) return { tasks: [], next: null };
+  const { rows, next } = await findTasks(context.database, {
     states: filter.states,
     kindIds,
     name: filter.name,
     workflowId: filter.workflow_id,
     metadata: filter.metadata === undefined ? null : JSON.stringify(filter.metadata),
+    after: filter.after,
     limit: filter.limit,
     offset: filter.offset,
   });
-  return rows.map(reads.taskOf);
+  return { tasks: rows.map(reads.taskOf), next };
 }
 
 /** Returns a workflow with all its tasks and dependencies, in one snapshot. */
@@ -73,22 +84,32 @@ export function countStates(context: EngineContext, id: string): Promise<Partial
   return reads.countStatesOfWorkflow(context.database, id);
 }
 
-export function listWorkflows(context: EngineContext, page: WorkflowPage): Promise<WorkflowSummary[]> {
-  const { open = null, trees = null, root_states: rootStates = null, limit, offset } = page;
-  return reads.findWorkflows(context.database, { open, trees, rootStates, limit, offset });
+export async function listWorkflows(context: EngineContext, query: WorkflowFilter): Promise<WorkflowPage> {
+  const { open = null, trees = null, root_states: rootStates = null, after = null, limit, offset } = query;
+  const { rows, next } = await findWorkflows(context.database, { open, trees, rootStates, after, limit, offset });
+  return { workflows: rows, next };
 }
 
 export async function gauges(context: EngineContext, kindLimit: number): Promise<Gauges> {
-  const byState = Object.fromEntries(TASK_STATES.map((state) => [state, 0])) as Record<TaskState, number>;
-  for (const row of await reads.countTasksByState(context.database)) byState[taskStateOf(row.state)] = row.n;
-  const running = await reads.countRunningByKind(context.database, kindLimit);
-  const ready = await reads.countReadyByLane(context.database, kindLimit);
-  const deliveries = await countDeliveries(context.database);
+  const { database } = context;
+  const open = await countOpenTasks(database);
+  const ended = await countEndedTasks(database);
+  const running = await countRunningByKind(database, kindLimit);
+  const ready = await countReadyByLane(database, kindLimit);
+  const deliveries = await countDeliveries(database);
   return {
-    by_state: byState,
+    by_state: countsByState(open, ended),
     running_by_kind: Object.fromEntries(running.map((row) => [row.kind, row.n])),
     ready_by_lane: Object.fromEntries(ready.map((row) => [row.lane, row.n])),
-    queued_kinds: (await dispatchedKinds(context.database)).slice(0, kindLimit),
+    queued_kinds: (await dispatchedKinds(database)).slice(0, kindLimit),
     deliveries: { held: 0, due: 0, dead: 0, ...Object.fromEntries(deliveries.map((row) => [row.state, row.n])) },
   };
+}
+
+/** Waiting tasks are in no table of their own: they are those that remain. Runs count all failed ones as one. */
+function countsByState({ open, ...known }: OpenCounts, ended: EndedCounts): Gauges['by_state'] {
+  const notWaiting = Object.values(known).reduce((sum, count) => sum + count, 0);
+  const { succeeded, failed, canceled, skipped } = ended;
+  const endedByState = { succeeded, failed, timed_out: 0, partially_failed: 0, canceled, disabled: skipped };
+  return { waiting: Math.max(0, open - notWaiting), ...known, ...endedByState };
 }

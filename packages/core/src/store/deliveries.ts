@@ -74,7 +74,10 @@ const RELEASE_STUCK: Statement = {
 
 const COUNT_BY_STATE: Statement = {
   name: 'deliveries.count_by_state',
-  text: `select state, count(*) as n from delivery where state in ('held', 'due', 'dead') group by state`,
+  text: ['held', 'due', 'dead']
+    // Each by its own index, which a list of states would not use.
+    .map((state) => `select '${state}' as state, count(*) as n from delivery where state = '${state}'`)
+    .join(' union all '),
 };
 
 export interface DeliveryRow {

@@ -23,8 +23,10 @@ const RULES: Statement = {
 const HOLDERS: Statement = {
   name: 'explain.holders',
   text: `select t.id, t.name, t.state
-    from (select distinct unnest(task_ids) as id from lease) l join task t on t.id = l.id
-    where $1::text::bigint = any(t.slots) order by t.id limit 10`,
+    from lease l cross join unnest(l.task_ids) u(id)
+    cross join lateral (select t.id, t.name, t.state from task t
+      where t.id = u.id and t.lease_id = l.id and $1::text::bigint = any(t.slots) offset 0) t
+    order by t.id limit 10`,
 };
 
 const LAST_CLAIMER: Statement = {

@@ -10,10 +10,9 @@ import type {
 } from '@heddle/base/vocabulary/task';
 import { settingsOfColumns, TASK_FIELD_NAMES, type SettingColumns } from '@heddle/base/vocabulary/task-fields';
 import type { Demand } from '@heddle/base/vocabulary/requirements';
-import { taskStateOf, TASK_STATE_CODE, type ContainerState, type TaskState } from '@heddle/base/vocabulary/task-state';
+import { taskStateOf, type ContainerState, type TaskState } from '@heddle/base/vocabulary/task-state';
 import type { Queryable, Statement } from './database.ts';
-import { withCodes } from './sql-names.ts';
-import { numberArray, uuidArray } from './transitions.ts';
+import { uuidArray } from './transitions.ts';
 
 export const TASK_COLUMNS = `t.id, t.workflow_id, t.local_id, t.name, k.name as kind, t.state, t.attempt, t.metadata,
   ${TASK_FIELD_NAMES.map((name) => `t.${name}`).join(', ')}, t.success_count, t.failure_count, t.open_gates,
@@ -33,17 +32,6 @@ const GET_TASK: Statement = {
 const GET_STATES: Statement = {
   name: 'tasks.get_states',
   text: `select id, state from task_all where id = any($1::uuid[])`,
-};
-
-const LIST_TASKS: Statement = {
-  name: 'tasks.list',
-  text: `select ${TASK_COLUMNS} from task_all t join kind k on k.id = t.kind_id
-    where ($1::smallint[] is null or (t.state + 0) = any($1))
-      and ($2::integer[] is null or t.kind_id = any($2))
-      and ($3::text is null or position(lower($3) in lower(t.name)) > 0)
-      and ($4::uuid is null or t.workflow_id = $4)
-      and ($5::jsonb is null or t.metadata @> $5)
-    order by t.id desc limit $6 offset $7`,
 };
 
 const LIST_OF_WORKFLOW: Statement = {
@@ -66,7 +54,7 @@ const LIST_DEPENDENCIES: Statement = {
       where t.workflow_id = $1`,
 };
 
-const WORKFLOW_COLUMNS = `w.id, w.name, w.task_count, w.remaining, w.created_at, w.ended_at, w.archived, w.paused,
+export const WORKFLOW_COLUMNS = `w.id, w.name, w.task_count, w.remaining, w.created_at, w.ended_at, w.archived, w.paused,
   case when w.is_tree then (select c.state from container_all c where c.id = w.id) end as root_state`;
 
 const GET_WORKFLOW: Statement = {
@@ -74,46 +62,12 @@ const GET_WORKFLOW: Statement = {
   text: `select ${WORKFLOW_COLUMNS} from workflow_all w where w.id = $1`,
 };
 
-/** The type of workflow is part of the SQL text, so that trees use their own index however many batches there are. */
-const listOf = (name: string, which: string): Statement => ({
-  name,
-  text: `select ${WORKFLOW_COLUMNS} from (
-      select * from workflow_all
-      where ${which} and ($1::boolean is null or (ended_at is null) = $1)
-        and ($4::smallint[] is null or (select c.state from container_all c where c.id = workflow_all.id) = any($4))
-      order by id desc limit $2 offset $3) w
-    order by w.id desc`,
-});
-
-const LIST_WORKFLOWS = listOf('workflows.list', 'true');
-const LIST_TREES = listOf('workflows.list_trees', 'is_tree');
-const LIST_BATCHES = listOf('workflows.list_batches', 'not is_tree');
-
 const COUNT_BY_STATE_OF_WORKFLOW: Statement = {
   name: 'workflows.count_by_state',
   text: `select state, count(*) as n from task_all where workflow_id = $1 group by state`,
 };
 
 const NOW: Statement = { name: 'clock.now', text: `select clock_timestamp() as now` };
-
-const COUNT_BY_STATE: Statement = {
-  name: 'tasks.count_by_state',
-  text: `select state, count(*) as n from task group by state`,
-};
-
-const COUNT_READY_BY_LANE: Statement = {
-  name: 'tasks.count_ready_by_lane',
-  text: withCodes(`select case when r.lane = :lane_webhook then 'webhook' when r.lane < :lane_webhook then 'runners' else 'kind:' || k.name end as lane, count(*) as n
-    from ready r left join kind k on k.id = r.lane group by 1 order by n desc limit $1`),
-};
-
-const COUNT_RUNNING_BY_KIND: Statement = {
-  name: 'tasks.count_running_by_kind',
-  text: withCodes(`select k.name as kind, count(*) as n
-    from (select distinct unnest(task_ids) as id from lease) l
-    join task t on t.id = l.id join kind k on k.id = t.kind_id
-    where (t.state + 0) in (:claimed, :running, :expanding) group by k.name order by n desc limit $1`),
-};
 
 export interface TaskRecord extends SettingColumns {
   id: string;
@@ -183,28 +137,6 @@ export async function findStates(queryable: Queryable, ids: readonly string[]): 
   return new Map(rows.map((row) => [row.id, taskStateOf(row.state)]));
 }
 
-export interface TaskQuery {
-  states: readonly TaskState[] | undefined;
-  kindIds: readonly number[] | null;
-  name: string | undefined;
-  workflowId: string | undefined;
-  metadata: string | null;
-  limit: number;
-  offset: number;
-}
-
-export function findTasks(queryable: Queryable, query: TaskQuery): Promise<TaskRecord[]> {
-  return queryable.query<TaskRecord>(LIST_TASKS, [
-    query.states === undefined ? null : numberArray(query.states.map((state) => TASK_STATE_CODE[state])),
-    query.kindIds === null ? null : numberArray(query.kindIds),
-    query.name ?? null,
-    query.workflowId ?? null,
-    query.metadata,
-    query.limit,
-    query.offset,
-  ]);
-}
-
 export function findTasksOfWorkflow(queryable: Queryable, workflowId: string): Promise<TaskRecord[]> {
   return queryable.query<TaskRecord>(LIST_OF_WORKFLOW, [workflowId]);
 }
@@ -217,9 +149,9 @@ export function findDependencies(queryable: Queryable, workflowId: string): Prom
   return queryable.query<Dependency>(LIST_DEPENDENCIES, [workflowId]);
 }
 
-type WorkflowRecord = Omit<WorkflowSummary, 'root_state'> & { root_state: number | null };
+export type WorkflowRecord = Omit<WorkflowSummary, 'root_state'> & { root_state: number | null };
 
-function workflowOf(row: WorkflowRecord): WorkflowSummary {
+export function workflowOf(row: WorkflowRecord): WorkflowSummary {
   // A container's state is stored with the code of the task state of the same name.
   return { ...row, root_state: row.root_state === null ? null : (taskStateOf(row.root_state) as ContainerState) };
 }
@@ -227,25 +159,6 @@ function workflowOf(row: WorkflowRecord): WorkflowSummary {
 export async function findWorkflow(queryable: Queryable, id: string): Promise<WorkflowSummary | null> {
   const [row] = await queryable.query<WorkflowRecord>(GET_WORKFLOW, [id]);
   return row === undefined ? null : workflowOf(row);
-}
-
-export interface WorkflowQuery {
-  /** Only workflows with open tasks, or only those without; null: both. */
-  open: boolean | null;
-  /** Only trees, or only batches; null: both. */
-  trees: boolean | null;
-  /** Only trees whose root is in one of these; null: any. */
-  rootStates: readonly ContainerState[] | null;
-  limit: number;
-  offset: number;
-}
-
-export async function findWorkflows(queryable: Queryable, query: WorkflowQuery): Promise<WorkflowSummary[]> {
-  const states =
-    query.rootStates === null ? null : numberArray(query.rootStates.map((state) => TASK_STATE_CODE[state]));
-  const values = [query.open, query.limit, query.offset, states];
-  const statement = query.trees === null ? LIST_WORKFLOWS : query.trees ? LIST_TREES : LIST_BATCHES;
-  return (await queryable.query<WorkflowRecord>(statement, values)).map(workflowOf);
 }
 
 export async function countStatesOfWorkflow(
@@ -258,16 +171,4 @@ export async function countStatesOfWorkflow(
 
 export async function databaseNow(queryable: Queryable): Promise<number> {
   return (await queryable.query<{ now: number }>(NOW))[0]!.now;
-}
-
-export function countTasksByState(queryable: Queryable): Promise<{ state: number; n: number }[]> {
-  return queryable.query(COUNT_BY_STATE);
-}
-
-export function countReadyByLane(queryable: Queryable, limit: number): Promise<{ lane: string; n: number }[]> {
-  return queryable.query(COUNT_READY_BY_LANE, [limit]);
-}
-
-export function countRunningByKind(queryable: Queryable, limit: number): Promise<{ kind: string; n: number }[]> {
-  return queryable.query(COUNT_RUNNING_BY_KIND, [limit]);
 }

@@ -225,7 +225,7 @@ describe('races', { concurrency: false }, () => {
       const [claimed, canceled] = await Promise.all([claimKind(bench.engine, kind, 15), bench.engine.cancel(ids)]);
       assert.ok(canceled.every((outcome) => outcome.result === 'applied'));
       await succeed(bench.engine, claimed);
-      const states = await bench.engine.listTasks({ kind, offset: 0, limit: 100 });
+      const { tasks: states } = await bench.engine.listTasks({ kind, offset: 0, limit: 100 });
       assert.ok(states.every((task) => task.state === 'canceled'));
       assert.deepEqual(await claimKind(bench.engine, kind), []);
     }
@@ -288,7 +288,7 @@ describe('races', { concurrency: false }, () => {
       Array.from({ length: 12 }, () => submitTasks(bench.engine, [newTask({ kind, metadata: { key: 'a' }, dedupe })])),
     );
     assert.equal(results.filter((result) => result.tasks[0]!.deduplicated_to === null).length, 1);
-    assert.equal((await bench.engine.listTasks({ kind, offset: 0, limit: 50 })).length, 1);
+    assert.equal((await bench.engine.listTasks({ kind, offset: 0, limit: 50 })).tasks.length, 1);
   });
 
   test('simultaneous submissions with one idempotency key create one workflow', async () => {

@@ -38,8 +38,8 @@ test('ended workflows move to the archive after an hour, stay readable, and are 
   );
   assert.equal(dag.dependencies.length, 1);
   assert.equal((await engine.getTask(ended.tasks[0]!.id))?.archived, true);
-  assert.equal((await engine.listTasks({ offset: 0, limit: 10 })).length, 3);
-  assert.equal((await engine.listWorkflows({ offset: 0, limit: 10 })).length, 2);
+  assert.equal((await engine.listTasks({ offset: 0, limit: 10 })).tasks.length, 3);
+  assert.equal((await engine.listWorkflows({ offset: 0, limit: 10 })).workflows.length, 2);
   assert.equal((await engine.getWorkflow(open.workflow_id))?.archived, false);
 
   await clock.advance(30 * DAY_MS);

@@ -110,7 +110,7 @@ test('trees are listed by an index of their own, however many batches there are'
       select gen_random_uuid(), false, 1, 1, n % 1000 = 0, now() from generate_series(1, 20000) n`,
   });
   await database.query({ name: 'test.analyze_workflows', text: 'analyze workflow' });
-  const listed = await engine.listWorkflows({ trees: true, offset: 0, limit: 50 });
+  const { workflows: listed } = await engine.listWorkflows({ trees: true, offset: 0, limit: 50 });
   assert.equal(listed.length, 20);
   await eventually(async () => {
     await database.query(FLUSH);

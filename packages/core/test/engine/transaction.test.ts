@@ -47,7 +47,7 @@ describe('verbs within a transaction', () => {
       throw new Error('no');
     });
     await assert.rejects(failing, /^Error: no$/);
-    assert.deepEqual(await engine.listWorkflows({ offset: 0, limit: 9 }), []);
+    assert.deepEqual((await engine.listWorkflows({ offset: 0, limit: 9 })).workflows, []);
     // A kind that was remembered, but is not stored, would fail this.
     await engine.submit([submission('rolled back')]);
     const [task] = await claimKind(engine, 'rolled back');

@@ -88,7 +88,7 @@ function runFile(): string | null {
 async function isDue(options: ExampleOptions): Promise<boolean> {
   const mark = await readMark(options);
   if (mark !== null) return !mark.finished;
-  return (await options.system.engine.listWorkflows({ offset: 0, limit: 1 })).length === 0;
+  return (await options.system.engine.listWorkflows({ offset: 0, limit: 1 })).workflows.length === 0;
 }
 
 /** The interrupted run, or a new one. */

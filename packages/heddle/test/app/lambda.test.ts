@@ -229,7 +229,7 @@ describe('the manager as a function of Lambda', () => {
     await send(world, collection({ mode: 'parallel', children: [{ kind: 'one' }] }));
     const { event } = await deliver(world);
     assert.deepEqual(await world.handler(event), { batchItemFailures: [] });
-    assert.equal((await world.engine.listWorkflows({ offset: 0, limit: 9 })).length, 1);
+    assert.equal((await world.engine.listWorkflows({ offset: 0, limit: 9 })).workflows.length, 1);
     await world.close();
   });
 
@@ -243,7 +243,7 @@ describe('the manager as a function of Lambda', () => {
     await client.send(new SendMessageCommand({ QueueUrl, MessageBody }));
     assert.deepEqual((await deliver(world)).failures, []);
     assert.equal((await world.engine.getWorkflow(id))?.task_count, 3_000);
-    assert.equal((await world.engine.listWorkflows({ offset: 0, limit: 9 })).length, 2);
+    assert.equal((await world.engine.listWorkflows({ offset: 0, limit: 9 })).workflows.length, 2);
     const bodies = { name: 'test.bodies', text: 'select count(*) as n from queue_body' };
     assert.deepEqual(await world.bench.database.query(bodies), [{ n: 0 }]);
     await world.close();
@@ -312,7 +312,7 @@ describe('the manager as a function of Lambda', () => {
     await setPolicy(world.bench.database, [{ name: 'own', cpu: 1, memory_mib: 512, times: {} }], true);
     await send(world, collection({ mode: 'parallel', children: [child] }));
     assert.deepEqual((await deliver(world)).failures, []);
-    assert.equal((await world.engine.listWorkflows({ offset: 0, limit: 9 })).length, 1);
+    assert.equal((await world.engine.listWorkflows({ offset: 0, limit: 9 })).workflows.length, 1);
     await world.close();
   });
 

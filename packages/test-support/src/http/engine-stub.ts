@@ -161,7 +161,7 @@ export class EngineStub {
   }
 
   getTask: Engine['getTask'] = (id) => this.#work(() => this.tasks.get(id) ?? null);
-  listTasks: Engine['listTasks'] = () => this.#work(() => [...this.tasks.values()]);
+  listTasks: Engine['listTasks'] = () => this.#work(() => ({ tasks: [...this.tasks.values()], next: null }));
   getWorkflow: Engine['getWorkflow'] = (id) => this.#work(() => this.workflows.get(id) ?? null);
   countStates: Engine['countStates'] = (id) =>
     this.#work(() => {
@@ -169,7 +169,8 @@ export class EngineStub {
       for (const { state } of this.#tasksOf(id)) counts[state] = (counts[state] ?? 0) + 1;
       return counts;
     });
-  listWorkflows: Engine['listWorkflows'] = () => this.#work(() => [...this.workflows.values()]);
+  listWorkflows: Engine['listWorkflows'] = () =>
+    this.#work(() => ({ workflows: [...this.workflows.values()], next: null }));
   cancelWorkflow: Engine['cancelWorkflow'] = (id) => this.#work(() => (this.workflows.has(id) ? 0 : null));
   listDeliveries: Engine['listDeliveries'] = () => this.#work(() => []);
   replayDeliveries: Engine['replayDeliveries'] = () => this.#work(() => 0);

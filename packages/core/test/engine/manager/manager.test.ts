@@ -211,7 +211,7 @@ describe('a message that cannot be handled', () => {
     assert.deepEqual((await bench.manager.run([first], Date.now())).failed, [first.id]);
     // What was rolled back is not remembered: the same message has its effect now.
     assert.deepEqual((await bench.manager.run([first], Date.now())).failed, []);
-    assert.equal((await bench.engine.listWorkflows({ offset: 0, limit: 9 })).length, 1);
+    assert.equal((await bench.engine.listWorkflows({ offset: 0, limit: 9 })).workflows.length, 1);
 
     const hopeless = await newBench({}, (inner) => {
       return new CrashingDatabase(inner, { statement: 'trees.insert_workflows', call: 1, when: 'before' }, broken);
@@ -337,7 +337,7 @@ describe('a message that is delivered again', () => {
     const { manager, engine } = await newBench();
     const letter = message(collection({ mode: 'parallel', children: [{ kind: 'one' }] }));
     for (const receive_count of [1, 2, 3]) await manager.run([{ ...letter, receive_count }], Date.now());
-    assert.equal((await engine.listWorkflows({ offset: 0, limit: 9 })).length, 1);
+    assert.equal((await engine.listWorkflows({ offset: 0, limit: 9 })).workflows.length, 1);
   });
 
   it('is forgotten in time, in bounded sets', async () => {

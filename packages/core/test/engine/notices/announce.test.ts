@@ -313,6 +313,6 @@ describe('the end of a workflow', () => {
     );
     assert.equal(result.deadLettered.length, 1);
     assert.match(result.deadLettered[0]!.reason, /notify\[0\]\.text: /);
-    assert.equal((await bench.engine.listWorkflows({ offset: 0, limit: 10 })).length, 1);
+    assert.equal((await bench.engine.listWorkflows({ offset: 0, limit: 10 })).workflows.length, 1);
   });
 });

@@ -3,13 +3,17 @@ import type { ClientContext } from '../output/client-command.ts';
 import type { Output } from '@heddle/base/terminal/output';
 import { writeFields } from '@heddle/base/terminal/table';
 import { printable } from '@heddle/base/terminal/text';
+import { fullPage, writeNext } from '../output/list-options.ts';
 import type { BatchDetail } from '../output/wire.ts';
 import { tookOf, workQuery, writeWork, type WorkListOptions } from '../output/work.ts';
 import { writeTasks } from './task-table.ts';
 
 export async function listBatches({ client, output }: ClientContext, options: WorkListOptions): Promise<undefined> {
-  const batches = await client.listBatches(workQuery(options));
-  output.result(batches, () => writeWork(output, 'batches', batches));
+  const { items, next } = await fullPage((after) => client.pages.batches(workQuery(options, after)), options);
+  output.result(items, () => {
+    writeWork(output, 'batches', items);
+    writeNext(output, next);
+  });
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 
-import { clientCommand, parseId, processIo, wholeNumber, type CommandIo } from '../output/client-command.ts';
+import { clientCommand, parseId, processIo, type CommandIo } from '../output/client-command.ts';
+import { pagedByCursor } from '../output/list-options.ts';
 import type { WorkListOptions } from '../output/work.ts';
 import { addSubmit } from './batch-submit.ts';
 import { listBatches, showBatch, type BatchGetOptions } from './batch-show.ts';
@@ -31,13 +32,14 @@ export function registerBatchCommands(program: Command, io: CommandIo = processI
 
 function addReads(batch: Command, io: CommandIo): void {
   clientCommand<WorkListOptions>(
-    batch
-      .command('list')
-      .description('List batches, newest first')
-      .option('--open', 'Only batches with unfinished tasks')
-      .option('--ended', 'Only completed batches')
-      .option('--page <number>', 'Page, from 0', wholeNumber(0, 100_000_000))
-      .option('--page-size <number>', 'Batches per page', wholeNumber(1, 10_000)),
+    pagedByCursor(
+      batch
+        .command('list')
+        .description('List batches, newest first')
+        .option('--open', 'Only batches with unfinished tasks')
+        .option('--ended', 'Only completed batches'),
+      'Batches',
+    ),
     io,
     listBatches,
   );

@@ -6,6 +6,7 @@ import { TASK_FIELD_NAMES, TASK_FIELDS } from '@heddle/base/vocabulary/task-fiel
 import { writeFields } from '@heddle/base/terminal/table';
 import { printable } from '@heddle/base/terminal/text';
 import type { TaskDetail } from '../output/wire.ts';
+import { fullPage, given, writeNext } from '../output/list-options.ts';
 import { progressOf, ranOf, writeTasks } from './task-table.ts';
 
 export interface TaskListOptions {
@@ -16,20 +17,28 @@ export interface TaskListOptions {
   metadata?: string;
   page?: number;
   pageSize?: number;
+  after?: string;
 }
 
 export async function listTasks({ client, output }: ClientContext, options: TaskListOptions): Promise<undefined> {
   const { status, kind, name, batch, metadata, page, pageSize } = options;
-  const tasks = await client.listTasks({
+  const query = {
     ...(status === undefined ? {} : { status }),
     ...(kind === undefined ? {} : { kind }),
     ...(name === undefined ? {} : { name }),
     ...(batch === undefined ? {} : { batch_id: batch }),
     ...(metadata === undefined ? {} : { metadata: parseJsonObject(metadata, '--metadata') }),
-    ...(page === undefined ? {} : { page }),
     ...(pageSize === undefined ? {} : { page_size: pageSize }),
+  };
+  const { items, next } = await fullPage(
+    (after = options.after) =>
+      client.pages.tasks({ ...query, ...given({ after, page: after === undefined ? page : undefined }) }),
+    options,
+  );
+  output.result(items, () => {
+    writeTasks(output, items);
+    writeNext(output, next);
   });
-  output.result(tasks, () => writeTasks(output, tasks));
   return undefined;
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../output/client-command.ts';
 import { UsageFailure } from '../output/failure.ts';
 import { readJsonFile, sourceName } from '../output/json-file.ts';
-import { given } from '../output/list-options.ts';
+import { given, pagedByCursor } from '../output/list-options.ts';
 import { STATUSES } from '../output/status.ts';
 import type { TaskDetail, TaskInput } from '../output/wire.ts';
 import { showAttempts, type AttemptOptions } from './task-attempts.ts';
@@ -52,16 +52,17 @@ function withId(group: Command, name: string, description: string): Command {
 
 function addList(task: Command, io: CommandIo): void {
   clientCommand<TaskListOptions>(
-    task
-      .command('list')
-      .description('List tasks, newest first')
-      .addOption(new Option('--status <status>', 'Only with this status').choices(STATUSES))
-      .option('--kind <text>', 'Only with this string in their kind')
-      .option('--name <text>', 'Only with this string in their name')
-      .option('--batch <id>', 'Only of this batch', parseId)
-      .option('--metadata <json>', 'Only with metadata that contains this JSON object')
-      .option('--page <number>', 'Page, from 0', wholeNumber(0, 100_000_000))
-      .option('--page-size <number>', 'Tasks per page', wholeNumber(1, 10_000)),
+    pagedByCursor(
+      task
+        .command('list')
+        .description('List tasks, newest first')
+        .addOption(new Option('--status <status>', 'Only with this status').choices(STATUSES))
+        .option('--kind <text>', 'Only with this string in their kind')
+        .option('--name <text>', 'Only with this string in their name')
+        .option('--batch <id>', 'Only of this batch', parseId)
+        .option('--metadata <json>', 'Only with metadata that contains this JSON object'),
+      'Tasks',
+    ),
     io,
     listTasks,
   );

@@ -1,5 +1,6 @@
 import type { ClientContext } from '../output/client-command.ts';
 import type { Output } from '@heddle/base/terminal/output';
+import { fullPage, writeNext } from '../output/list-options.ts';
 import { STATE_LOOKS, type WorkflowState } from '../output/status.ts';
 import { writeFields, type Column } from '@heddle/base/terminal/table';
 import { count, printable } from '@heddle/base/terminal/text';
@@ -14,13 +15,19 @@ export async function listWorkflows(
   { client, output }: ClientContext,
   { state, ...options }: WorkflowListOptions,
 ): Promise<undefined> {
-  const workflows = await client.listWorkflows({ ...workQuery(options), ...(state === undefined ? {} : { state }) });
+  const { items, next } = await fullPage(
+    (after) => client.pages.workflows({ ...workQuery(options, after), ...(state === undefined ? {} : { state }) }),
+    options,
+  );
   const stateColumn: Column<Workflow> = {
     header: 'STATE',
     value: stateOf,
     style: (workflow) => STATE_LOOKS[workflow.state].style,
   };
-  output.result(workflows, () => writeWork(output, 'workflows', workflows, [stateColumn]));
+  output.result(items, () => {
+    writeWork(output, 'workflows', items, [stateColumn]);
+    writeNext(output, next);
+  });
   return undefined;
 }
 

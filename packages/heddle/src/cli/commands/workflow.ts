@@ -9,6 +9,7 @@ import {
   type ClientContext,
   type CommandIo,
 } from '../output/client-command.ts';
+import { pagedByCursor } from '../output/list-options.ts';
 import { CLIENT_EXIT, type ClientExit } from '../output/exit-codes.ts';
 import { STATES } from '../output/status.ts';
 import { count } from '@heddle/base/terminal/text';
@@ -49,14 +50,15 @@ export function registerWorkflowCommands(program: Command, io: CommandIo = proce
 
 function addReads(workflow: Command, io: CommandIo): void {
   clientCommand<WorkflowListOptions>(
-    workflow
-      .command('list')
-      .description('List workflows, newest first')
-      .option('--open', 'Only workflows with unfinished tasks')
-      .option('--ended', 'Only completed workflows')
-      .addOption(new Option('--state <state>', 'Only in this state').choices(STATES))
-      .option('--page <number>', 'Page, from 0', wholeNumber(0, 100_000_000))
-      .option('--page-size <number>', 'Workflows per page', wholeNumber(1, 10_000)),
+    pagedByCursor(
+      workflow
+        .command('list')
+        .description('List workflows, newest first')
+        .option('--open', 'Only workflows with unfinished tasks')
+        .option('--ended', 'Only completed workflows')
+        .addOption(new Option('--state <state>', 'Only in this state').choices(STATES)),
+      'Workflows',
+    ),
     io,
     listWorkflows,
   );

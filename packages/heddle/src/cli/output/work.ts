@@ -1,4 +1,5 @@
 import { UsageFailure } from './failure.ts';
+import { given } from './list-options.ts';
 import type { Output } from '@heddle/base/terminal/output';
 import { writeTable, type Column } from '@heddle/base/terminal/table';
 import { duration } from '@heddle/base/terminal/text';
@@ -9,6 +10,7 @@ export interface WorkListOptions {
   ended?: boolean;
   page?: number;
   pageSize?: number;
+  after?: string;
 }
 
 /** Members that batches and workflows share. */
@@ -21,17 +23,15 @@ interface Work {
   ended_at: string | null;
 }
 
-/** Converts the filters for the client. */
-export function workQuery({ open = false, ended = false, page, pageSize }: WorkListOptions): {
-  open?: boolean;
-  page?: number;
-  page_size?: number;
-} {
+/** Converts the filters for the client, for the page after `after`. */
+export function workQuery(
+  { open = false, ended = false, page, pageSize, ...options }: WorkListOptions,
+  after = options.after,
+): { open?: boolean; page?: number; page_size?: number; after?: string } {
   if (open && ended) throw new UsageFailure('--open and --ended exclude each other', { hint: 'use one of them' });
   return {
     ...(open ? { open: true } : ended ? { open: false } : {}),
-    ...(page === undefined ? {} : { page }),
-    ...(pageSize === undefined ? {} : { page_size: pageSize }),
+    ...given({ after, page: after === undefined ? page : undefined, page_size: pageSize }),
   };
 }
 

@@ -5,7 +5,8 @@ import type { Engine } from '@heddle/core/engine/port';
 import { BatchDetailDto, BatchDto, batchToWire, CanceledDto, DagDto, dagToWire } from '../wire/batch.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
-import { BatchParameters, NoQuery, pageOf, pageProperties } from './parameters.ts';
+import { answerPage, cursorHeaders, cursorProperties } from './cursors.ts';
+import { BatchParameters, NoQuery } from './parameters.ts';
 import { batchNotFound } from './transitions.ts';
 
 export function batchRoutes(app: App, context: RouteContext): void {
@@ -22,27 +23,28 @@ function listRoute(app: App, { engine, config }: RouteContext): void {
     schema: {
       ...documented({
         summary: 'List batches',
-        description: 'Newest first.',
+        description: 'Newest first. A page examines at most 5,000 runs, so one with `Link` may be short or empty.',
         tag: 'Batches',
         scope: 'read',
-        answers: { 200: { description: 'One page of batches.', schema: Type.Array(BatchDto) } },
+        answers: {
+          200: { description: 'One page of batches.', schema: Type.Array(BatchDto), headers: cursorHeaders },
+        },
       }),
       querystring: Type.Object(
         {
-          ...pageProperties(config.pagination),
+          ...cursorProperties(config.pagination),
           open: Type.Optional(Type.Boolean({ description: 'True: only with unfinished tasks; false: only without.' })),
         },
         { additionalProperties: false },
       ),
     },
-    handler: async (request) => {
+    handler: (request, reply) => {
       const { open } = request.query;
-      const batches = await engine.listWorkflows({
-        ...pageOf(request.query, config.pagination),
-        trees: false,
-        ...(open === undefined ? {} : { open }),
+      const filter = { trees: false, ...(open === undefined ? {} : { open }) };
+      return answerPage(reply, request.query, config.pagination, async (place) => {
+        const { workflows, next } = await engine.listWorkflows({ ...filter, ...place });
+        return { items: workflows.map(batchToWire), next };
       });
-      return batches.map(batchToWire);
     },
   });
 }

@@ -6,9 +6,10 @@ import { BasicTaskDto, basicTaskToWire } from '../wire/task.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
 import { metadataFilter, readMetadataFilter } from './filters.ts';
-import { pageOf, pageProperties } from './parameters.ts';
+import { answerPage, cursorHeaders, cursorProperties } from './cursors.ts';
 
 const FILTER_MAX_CHARS = 255;
+const EXAMINED = `A page examines at most 20,000 tasks, so one with \`Link\` may be short or empty.`;
 
 export function taskListRoutes(app: App, { engine, config }: RouteContext): void {
   app.route({
@@ -18,14 +19,16 @@ export function taskListRoutes(app: App, { engine, config }: RouteContext): void
     schema: {
       ...documented({
         summary: 'List tasks',
-        description: 'Newest first. An invalid filter is rejected with 400; none is ignored.',
+        description: `Newest first. An invalid filter is rejected with 400; none is ignored. ${EXAMINED}`,
         tag: 'Tasks',
         scope: 'read',
-        answers: { 200: { description: 'One page of tasks.', schema: Type.Array(BasicTaskDto) } },
+        answers: {
+          200: { description: 'One page of tasks.', schema: Type.Array(BasicTaskDto), headers: cursorHeaders },
+        },
       }),
       querystring: Type.Object(
         {
-          ...pageProperties(config.pagination),
+          ...cursorProperties(config.pagination),
           status: Type.Optional(Status),
           kind: Type.Optional(Type.String({ maxLength: FILTER_MAX_CHARS, description: 'Part of the kind.' })),
           name: Type.Optional(Type.String({ maxLength: FILTER_MAX_CHARS, description: 'Part of the name.' })),
@@ -35,17 +38,19 @@ export function taskListRoutes(app: App, { engine, config }: RouteContext): void
         { additionalProperties: false },
       ),
     },
-    handler: async (request) => {
+    handler: (request, reply) => {
       const { status, kind, name, batch_id, metadata } = request.query;
-      const tasks = await engine.listTasks({
-        ...pageOf(request.query, config.pagination),
+      const filter = {
         ...(status === undefined ? {} : { states: statesOfBatchWire(status) }),
         ...(kind === undefined ? {} : { kind }),
         ...(name === undefined ? {} : { name }),
         ...(batch_id === undefined ? {} : { workflow_id: batch_id.toLowerCase() }),
         ...(metadata === undefined ? {} : { metadata: readMetadataFilter(metadata) }),
+      };
+      return answerPage(reply, request.query, config.pagination, async (place) => {
+        const { tasks, next } = await engine.listTasks({ ...filter, ...place });
+        return { items: tasks.map(basicTaskToWire), next };
       });
-      return tasks.map(basicTaskToWire);
     },
   });
 }

@@ -18,6 +18,7 @@ import {
   WorkflowTreeDto,
 } from '../wire/workflow.ts';
 import type { App, RouteContext } from './context.ts';
+import { answerPage, cursorHeaders, cursorProperties } from './cursors.ts';
 import { documented } from './document.ts';
 import { ContainerParameters, NoQuery, pageOf, pageProperties, WorkflowParameters } from './parameters.ts';
 import { requireTree } from './transitions.ts';
@@ -41,29 +42,33 @@ function listRoute(app: App, { engine, config }: RouteContext): void {
     schema: {
       ...documented({
         summary: 'List workflows',
-        description: 'Newest first.',
+        description: 'Newest first. A page examines at most 5,000 runs, so one with `Link` may be short or empty.',
         tag: 'Workflows',
         scope: 'read',
-        answers: { 200: { description: 'One page of workflows.', schema: Type.Array(WorkflowDto) } },
+        answers: {
+          200: { description: 'One page of workflows.', schema: Type.Array(WorkflowDto), headers: cursorHeaders },
+        },
       }),
       querystring: Type.Object(
         {
-          ...pageProperties(config.pagination),
+          ...cursorProperties(config.pagination),
           open: Type.Optional(Type.Boolean({ description: 'True: only with unfinished tasks; false: only without.' })),
           state: Type.Optional(WorkflowState),
         },
         { additionalProperties: false },
       ),
     },
-    handler: async (request) => {
+    handler: (request, reply) => {
       const { open, state } = request.query;
-      const workflows = await engine.listWorkflows({
-        ...pageOf(request.query, config.pagination),
+      const filter = {
         trees: true,
         ...(open === undefined ? {} : { open }),
         ...(state === undefined ? {} : { root_states: statesOfWorkflowWire(state) }),
+      };
+      return answerPage(reply, request.query, config.pagination, async (place) => {
+        const { workflows, next } = await engine.listWorkflows({ ...filter, ...place });
+        return { items: workflows.map(workflowToWire), next };
       });
-      return workflows.map(workflowToWire);
     },
   });
 }

@@ -30,7 +30,12 @@ async function newDataBench(wrap: (models: AllModels) => AllModels = (models) =>
     try {
       const id = await submit(bench.engine, { mode: 'sequential', children });
       const outcome = await ended(bench.engine, id);
-      const failed = await bench.engine.listTasks({ workflow_id: id, states: ['failed'], offset: 0, limit: 10 });
+      const { tasks: failed } = await bench.engine.listTasks({
+        workflow_id: id,
+        states: ['failed'],
+        offset: 0,
+        limit: 10,
+      });
       return { id, ...outcome, reasons: failed.map(({ failure_reason }) => failure_reason ?? '') };
     } finally {
       await stopping.stop();

@@ -48,7 +48,9 @@ describe('GenericNotification', () => {
       { id: 'tell', kind: 'GenericNotification', input: { to: SLACK, text: '{{ nodes.scan.result.none }}' } },
     ]);
     assert.equal(outcome.state, 'partially_failed');
-    const [task] = await bench.engine.listTasks({ workflow_id: outcome.id, states: ['failed'], offset: 0, limit: 10 });
+    const {
+      tasks: [task],
+    } = await bench.engine.listTasks({ workflow_id: outcome.id, states: ['failed'], offset: 0, limit: 10 });
     assert.match(task!.failure_reason!, /^text: .*nodes\.scan\.result\.none/);
     assert.deepEqual(await written(bench), []);
   });
@@ -58,7 +60,9 @@ describe('GenericNotification', () => {
     const outcome = await runSequence(bench, [
       { kind: 'GenericNotification', input: { to: { webhook: { url: 'http://10.0.0.1/' } } } },
     ]);
-    const [task] = await bench.engine.listTasks({ workflow_id: outcome.id, offset: 0, limit: 10 });
+    const {
+      tasks: [task],
+    } = await bench.engine.listTasks({ workflow_id: outcome.id, offset: 0, limit: 10 });
     assert.equal(task!.failure_reason, 'input.to.webhook.url: is a private address');
   });
 

@@ -107,7 +107,7 @@ describe('a scan of ports as a workflow', () => {
     assert.equal(run.state, 'succeeded');
     const [host] = await bench.models.list({ target: 'one', model: 'host' }, ALL);
     assert.deepEqual(host!.data['ports'], [7100, 9100, 11_100, 13_100]);
-    const tasks = await bench.engine.listTasks({ kind: 'TcpSyn', offset: 0, limit: 100 });
+    const { tasks } = await bench.engine.listTasks({ kind: 'TcpSyn', offset: 0, limit: 100 });
     const parts = tasks.filter(({ metadata }) => metadata['port_slice'] !== undefined);
     assert.equal(parts.length, 6);
     for (const { metadata } of parts) assert.deepEqual([metadata['rate'], metadata['host_rate']], [25_000, 25_000]);
@@ -133,7 +133,9 @@ describe('a scan of ports as a workflow', () => {
     assert.deepEqual([mixed['complete'], mixed['settled'], mixed['gone']], [false, 1, 0]);
     const none = await runWorkflow(bench, generator({ ...input, targets: ['192.0.2.7', 'example.com'] }));
     assert.deepEqual([none.state, none.tasks], ['failed', 1]);
-    const [generated] = await bench.engine.listTasks({ kind: 'TcpSynGenerator', offset: 0, limit: 1 });
+    const {
+      tasks: [generated],
+    } = await bench.engine.listTasks({ kind: 'TcpSynGenerator', offset: 0, limit: 1 });
     assert.match(generated!.failure_reason!, /^nothing may be probed: 192\.0\.2\.7: /);
     const alone = await runWorkflow(bench, {
       kind: 'TcpSyn',
