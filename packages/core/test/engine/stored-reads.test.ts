@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 
-import { newId } from '@heddle/base/random';
-import { newBench, newTask, submitTasks, type Bench } from '@heddle/test-support/engine/fixture';
+import { systemClock } from '@heddle/base/clock';
+import { silentLogger } from '@heddle/base/log';
+import { newId, systemRandom } from '@heddle/base/random';
+import { drain, newBench, newTask, submitTasks, type Bench } from '@heddle/test-support/engine/fixture';
+import { openTestDatabase } from '@heddle/test-support/postgres';
+import { createEngine } from '../../src/engine/engine.ts';
 import { countDeliveries } from '../../src/store/deliveries.ts';
 import { findHolders } from '../../src/store/obstacles.ts';
 import type { Queryable, Statement } from '../../src/store/database.ts';
@@ -87,6 +91,39 @@ async function store(ended: number): Promise<Bench & { run: string }> {
     await database.query(analyze(table));
   }
   return { ...bench, run: workflow_id };
+}
+
+const PAGES: Statement = {
+  name: 'test.pages',
+  text: `select sum(heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit)::bigint as n from pg_statio_user_tables
+    where schemaname = 'heddle' and idx_blks_hit is not null`,
+};
+
+/** The pages that a submission, its tasks, a sweep and the retention touch, by one session that reports them at once. */
+async function pagesOfWork({ url }: Bench): Promise<number> {
+  const database = openTestDatabase(url, { maxSize: 1 });
+  const engine = createEngine({ database, clock: systemClock, random: systemRandom, log: silentLogger });
+  const pages = async (): Promise<number> => {
+    await database.query({ name: 'test.flush', text: 'select pg_stat_force_next_flush()' });
+    return (await database.query<{ n: number }>(PAGES))[0]!.n;
+  };
+  const work = async (): Promise<void> => {
+    await submitTasks(
+      engine,
+      Array.from({ length: 100 }, () => newTask({ kind: 'measured' })),
+    );
+    assert.equal(await drain(engine, 'measured', 50), 100);
+    await engine.sweep();
+    await engine.retain(100);
+  };
+  // Plans and caches are made at first.
+  await work();
+  const before = await pages();
+  await work();
+  const touched = (await pages()) - before;
+  await engine.close();
+  await database.close();
+  return touched;
 }
 
 describe('a read touches as many pages of a store with ten times as many ended tasks', () => {
@@ -182,5 +219,11 @@ describe('a read touches as many pages of a store with ten times as many ended t
       [],
     );
     assert.equal((await findTasks(few.database, { ...TASKS, after: newId() })).next === null, false);
+  });
+
+  // Last, since it adds tasks.
+  test('what the engine does with a set of tasks', async () => {
+    const [small, large] = [await pagesOfWork(few), await pagesOfWork(many)];
+    assert.ok(large <= small * 1.5 + 20, `${small} pages at ${FEW} ended tasks, ${large} at ${MANY}`);
   });
 });
