@@ -50,15 +50,18 @@ async function filledPercent(client: pg.Client, table: string): Promise<number> 
   return Math.min(100, Math.max(10, rows[0]!.percent));
 }
 
-async function withPagesFilled(client: pg.Client, table: string, percent: number, fill: () => Promise<void>) {
+/** Fills a table and vacuums it once, as autovacuum would have done bit by bit before the measurement. */
+async function fillTable(client: pg.Client, table: string, percent: number, fill: () => Promise<void>): Promise<void> {
   const { rows } = await client.query<{ options: string[] | null }>(
     `select reloptions as options from pg_class where oid = $1::regclass`,
     [`heddle.${table}`],
   );
   const usual = /fillfactor=(\d+)/.exec(rows[0]!.options?.join(' ') ?? '')?.[1] ?? '100';
-  await client.query(`alter table heddle.${table} set (fillfactor = ${percent})`);
+  await client.query(`alter table heddle.${table} set (fillfactor = ${percent}, autovacuum_enabled = off)`);
   await fill();
+  await client.query(`vacuum (analyze) heddle.${table}`);
   await client.query(`alter table heddle.${table} set (fillfactor = ${usual})`);
+  await client.query(`alter table heddle.${table} reset (autovacuum_enabled)`);
 }
 
 /**
@@ -78,12 +81,11 @@ export async function copyFinished(url: string, place: FilledPlace, total: numbe
       const percent = await filledPercent(client, table);
       await client.query(`delete from heddle.${table}`);
       const copy = await copyStatement(client, table);
-      await withPagesFilled(client, table, percent, async () => {
+      await fillTable(client, table, percent, async () => {
         for (let n = copies - 1; n >= 0; n -= COPIES_PER_STATEMENT) {
           await client.query(copy, [n, Math.max(0, n - COPIES_PER_STATEMENT + 1)]);
         }
       });
-      await client.query(`vacuum (analyze) heddle.${table}`);
     }
   } finally {
     await client.end();

@@ -57,7 +57,7 @@ export const NOT_ON_THE_PATH: Readonly<Record<string, RegExp>> = {
     `^(?:${[
       'ping|clock\\.now|kinds\\.(?:name|find_like|find_taken)|traces\\.[a-z_]+|explain\\..*|idempotency\\.recall(?:_set)?|schema_[a-z]+',
       'tasks\\.(?:get|get_states|list|list_of_workflow|changed_since|dependencies|count_.*|find_open|find_holders)',
-      'workflows\\.(?:get|list|count_by_state|find_traceparent)|deliveries\\.(?:list|count_by_state)',
+      'workflows\\.(?:get|list|count_.*|sampled_share|find_traceparent)|deliveries\\.(?:list|count_by_state)',
     ].join('|')})$`,
   ),
   'single transactions of operators, who see no answer and ask again':

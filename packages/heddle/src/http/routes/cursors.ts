@@ -74,6 +74,7 @@ function invalidPage(what: string): HeddleError {
 function linkNext(reply: FastifyReply, query: CursorQuery, next: string): void {
   // Beside these parameters a query has its filters, which the schema of the route has checked.
   const { page: _page, ...given } = { ...query, after: next } as Readonly<Record<string, string | number | boolean>>;
-  const parameters = new URLSearchParams(Object.entries(given).map(([name, value]) => [name, String(value)]));
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) parameters.set(name, String(value));
   void reply.header('link', `<?${parameters.toString()}>; rel="next"`);
 }
