@@ -36,6 +36,7 @@ export function createLogger(options: LogOptions): Logger {
 
 function facade(logger: PinoLogger): Logger {
   return {
+    writesDebug: logger.isLevelEnabled('debug'),
     debug: (fields, message) => logger.debug(fields, message),
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),

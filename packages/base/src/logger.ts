@@ -1,5 +1,7 @@
 /** `fields` are for machines to filter by; `message` is one constant phrase for people. */
 export interface Logger {
+  /** False: lines for debugging are not written, and need not be prepared. */
+  readonly writesDebug?: boolean;
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -9,6 +11,7 @@ export interface Logger {
 }
 
 export const silentLogger: Logger = {
+  writesDebug: false,
   debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,

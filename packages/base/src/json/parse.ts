@@ -28,7 +28,7 @@ export function parseStrictJson(
 ): unknown {
   if (bytes.length === 0) throw malformed('body: is empty; send a JSON document');
   if (!isUtf8(bytes)) throw malformed('body: is not valid UTF-8; encode it as UTF-8');
-  const scan = scanJson(bytes, limits);
+  const scan = scanJson(bytes, reachableLimits(bytes.length, limits));
   if (scan.exceeded !== null) throw tooMuch(scan.exceeded, limits, rootPath);
   const text = bytes.toString('utf8');
   if (scan.depth > depthMax) {
@@ -49,6 +49,15 @@ export function parseStrictJson(
     ...duplicates.map((path) => `${path}: is given more than once in its object; keep one`),
     ...describeFaults(judged, rootPath, MAX_DETAILS),
   ]);
+}
+
+/** The shortest member with a name of its own, such as `"":1`. */
+const MEMBER_BYTES_MIN = 4;
+
+/** Omits the limit of names from a text too short to exceed it: to count names takes a table, larger than most texts. */
+function reachableLimits(bytes: number, limits: ScanLimits): ScanLimits {
+  const { names = Infinity } = limits;
+  return bytes >= names * MEMBER_BYTES_MIN ? limits : { ...limits, names: Infinity };
 }
 
 /** Declares the third argument of JSON.parse's reviver, which not every version of Node's types has. */
