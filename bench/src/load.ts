@@ -11,6 +11,8 @@ export interface LoadRequest {
 
 export interface LoadResult {
   requests: number;
+  /** Processor time of the load itself, microseconds. */
+  cpu_us: number;
   elapsed_ms: number;
   p50_ms: number;
   p99_ms: number;

@@ -48,6 +48,11 @@ export const SUBJECTS = {
     note: 'fastify and pg, one statement and one commit for each request',
     load: () => import('../subjects/naive.ts'),
   },
+  ceiling: {
+    needs: 'nothing',
+    note: 'the limit: node:http that reads each request and answers the same, without a database',
+    load: () => import('../subjects/ceiling.ts'),
+  },
   'heddle-scan': {
     needs: 'nothing',
     note: '`heddle scan --json`, a separate process, start-up included',
