@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
+import type { AuditRecord } from '@heddle/base/vocabulary/audit';
 import type { AuditLog } from '@heddle/core/engine/audit-log';
-import { routeOf } from './request-state.ts';
 
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -10,30 +10,40 @@ const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
  * report is no action of a person: attempts tell of it.
  */
 export function auditCalls(app: FastifyInstance, audit: Pick<AuditLog, 'record'>): void {
-  app.addHook('onSend', async (request, reply, payload) => {
-    if (isAction(request, reply)) {
-      await audit.record({
-        actor: request.heddle.tokenName,
-        action: `${request.method} ${routeOf(request)}`,
-        object: objectOf(request, reply),
-        status: reply.statusCode,
-        address: request.ip,
-      });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (!isAction(request, reply.statusCode)) {
+      done(null, payload);
+      return;
     }
-    return payload;
+    const record = recordOf(request, {
+      object: objectOf(request, reply),
+      status: reply.statusCode,
+      address: request.ip,
+    });
+    audit.record(record).then(() => done(null, payload), done);
   });
 }
 
-function isAction(request: FastifyRequest, reply: FastifyReply): boolean {
-  if (request.is404) return false;
-  const { scope, reportsWork, audited } = request.routeOptions.config;
-  const { handleAttempt, tokenName } = request.heddle;
-  if (audited === true) return reply.statusCode < 400 && tokenName !== null;
-  if (READING.has(request.method)) return false;
+type AuditedCall = Pick<FastifyRequest, 'method' | 'heddle'>;
+
+/** Returns whether the audit log has a call that is answered with this status. */
+export function isAction({ method, heddle }: AuditedCall, status: number): boolean {
+  const { route, handleAttempt, tokenName } = heddle;
+  const { scope, reportsWork, audited, url } = route;
+  if (url === undefined) return false;
+  if (audited === true) return status < 400 && tokenName !== null;
+  if (READING.has(method)) return false;
   if (scope === 'work' || scope === 'read' || scope === null || reportsWork === true || handleAttempt !== null)
     return false;
   // Pages of other sites and forged handles are refused with 403 as well: a stranger must not fill the log.
-  return reply.statusCode < 400 || (reply.statusCode === 403 && tokenName !== null);
+  return status < 400 || (status === 403 && tokenName !== null);
+}
+
+export function recordOf(
+  { method, heddle: { route, tokenName } }: AuditedCall,
+  { object, status, address }: Pick<AuditRecord, 'object' | 'status' | 'address'>,
+): Omit<AuditRecord, 'at'> {
+  return { actor: tokenName, action: `${method} ${route.url}`, object, status, address };
 }
 
 /** What the path names, else what was created. */

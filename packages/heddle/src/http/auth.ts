@@ -8,6 +8,7 @@ import { CredentialCache } from './access/credential-cache.ts';
 import type { Sessions } from './access/sessions.ts';
 import { requireOwnOrigin } from './foreign-requests.ts';
 import type { Handles } from './handles.ts';
+import type { RequestState } from './request-state.ts';
 import type { RunnerCredentials } from './runner-credentials.ts';
 import type { SignedUrls } from './signed-urls.ts';
 import type { HttpConfig, TokenReader } from './ports.ts';
@@ -59,16 +60,22 @@ export function guardRequests(
   { authRequired, hostUrl }: Pick<HttpConfig, 'authRequired' | 'hostUrl'>,
 ): void {
   const ownOrigin = URL.parse(hostUrl)?.origin ?? null;
-  app.addHook('onRequest', async (request, reply) => {
-    const { scope, handle, signed, runner } = request.routeOptions.config;
-    if (request.is404) return;
+  const needsNothing = (request: FastifyRequest): boolean => {
+    const { scope, handle, signed, url } = request.heddle.route;
+    if (url === undefined) return true;
+    if (signed === true || (handle === true && handles.isPresented(request)) || runners.isPresented(request))
+      return false;
+    return !authRequired || scope === null || scope === undefined;
+  };
+  const authorize = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { scope, handle, signed, runner } = request.heddle.route;
     if (handle === true && (await handles.admit(request))) return;
     if (signed === true && (await signedUrls.admit(request))) return;
     if (await admitRunner(request, runners, runner === true)) return;
     if (!authRequired || scope === null || scope === undefined) return;
     const isOfBrowser = request.headers.authorization === undefined && sessions.isPresented(request);
     if (isOfBrowser) admitSession(request, reply, await sessions.find(request), ownOrigin);
-    else admitToken(request, reply, await gate.presented(request));
+    else admitToken(request.heddle, requireToken(request, reply, await gate.presented(request)));
     const find = (): Promise<unknown> => (isOfBrowser ? sessions.find(request) : gate.presented(request));
     request.heddle.isStillAdmitted = async () => (await find()) !== null;
     if (grants(request.heddle.scopes!, scope)) return;
@@ -79,6 +86,11 @@ export function guardRequests(
         `${where}: requires the scope ${scope}; the ${what} has ${request.heddle.scopes!.join(', ') || 'none'}`,
       ],
     });
+  };
+  // Most requests of a server without tokens need nothing: they do not wait for a promise.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (needsNothing(request)) done();
+    else authorize(request, reply).then(() => done(), done);
   });
 }
 
@@ -101,19 +113,21 @@ async function admitRunner(
   return true;
 }
 
-function admitToken(request: FastifyRequest, reply: FastifyReply, token: ApiToken | null): void {
+function requireToken(request: FastifyRequest, reply: FastifyReply, token: ApiToken | null): ApiToken {
+  if (token !== null) return token;
   const given = request.headers.authorization !== undefined;
-  if (token === null) {
-    throw unauthenticated(reply, {
-      error: given ? 'invalid_token' : null,
-      detail: given
-        ? 'authorization: the token is unknown, expired or revoked; create one with `heddle token create`'
-        : 'authorization: is required: `Bearer <token>`; create one with `heddle token create`',
-    });
-  }
-  const { id, name, scopes, kinds, classes } = token;
+  throw unauthenticated(reply, {
+    error: given ? 'invalid_token' : null,
+    detail: given
+      ? 'authorization: the token is unknown, expired or revoked; create one with `heddle token create`'
+      : 'authorization: is required: `Bearer <token>`; create one with `heddle token create`',
+  });
+}
+
+/** Records the token that authorized a request. */
+export function admitToken(state: RequestState, { id, name, scopes, kinds, classes }: ApiToken): void {
   const owner = { token_id: id, issuer: null, subject: null };
-  Object.assign(request.heddle, { tokenName: name, owner, scopes, kinds, classes });
+  Object.assign(state, { tokenName: name, owner, scopes, kinds, classes });
 }
 
 function admitSession(

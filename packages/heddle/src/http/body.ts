@@ -11,18 +11,18 @@ import { limitsOf } from './body-limits.ts';
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (request.routeOptions.config.streamed === true) {
+    const state = request.heddle;
+    const { streamed, bodyRoot = '', bodyDepth, body: limits } = state.route;
+    if (streamed === true) {
       done(unsupportedMediaType(true), undefined);
       return;
     }
-    const state = request.heddle;
     state.bodyBytes = body.length;
     if (body.length === 0) {
       done(null, undefined);
       return;
     }
     try {
-      const { bodyRoot = '', bodyDepth, body: limits } = request.routeOptions.config;
       done(null, parseStrictJson(body, bodyRoot, bodyDepth, limitsOf(limits)));
     } catch (error) {
       if (!(error instanceof HeddleError)) throw error;
@@ -31,7 +31,7 @@ export function readBodies(app: FastifyInstance): void {
     }
   });
   app.addContentTypeParser('application/octet-stream', (request, body, done) => {
-    if (request.routeOptions.config.streamed === true) done(null, body);
+    if (request.heddle.route.streamed === true) done(null, body);
     else done(unsupportedMediaType(false), undefined);
   });
   app.addHook('preValidation', (request, _reply, done) => {
@@ -50,10 +50,17 @@ export function unsupportedMediaType(streamed: boolean): HeddleError {
 
 /** Rejects a body where none is expected, which would be ignored; an empty object is accepted. */
 function unwantedBody(request: FastifyRequest): HeddleError | null {
-  const { body, routeOptions } = request;
-  if (routeOptions.config.streamed === true) return null;
-  if (request.is404 || routeOptions.schema === undefined || routeOptions.schema.body !== undefined) return null;
+  const { body } = request;
   if (body === undefined || body === null) return null;
-  if (typeof body === 'object' && Object.keys(body).length === 0) return null;
+  if (typeof body === 'object' && isEmpty(body)) return null;
+  const { route } = request.heddle;
+  if (route.streamed === true || route.url === undefined) return null;
+  const { schema } = request.routeOptions;
+  if (schema === undefined || schema.body !== undefined) return null;
   return new HeddleError('VALIDATION_FAILED', undefined, { details: ['body: must be absent; send no body'] });
+}
+
+function isEmpty(object: object): boolean {
+  for (const _key in object) return false;
+  return true;
 }

@@ -28,7 +28,7 @@ export function refuseForeignRequests(app: FastifyInstance, config: HttpConfig):
 
 /** Another site could otherwise log a browser in as somebody else, or out. */
 function isLogin(request: FastifyRequest): boolean {
-  return request.routeOptions.config.scope === null && !READING.has(request.method);
+  return request.heddle.route.scope === null && !READING.has(request.method);
 }
 
 /**
@@ -49,7 +49,7 @@ export function requireOwnOrigin(request: FastifyRequest, ownOrigin: string | nu
 
 /** Links from other sites may lead to the console, and other pages cannot read responses of other requests. */
 function isGuarded(request: FastifyRequest): boolean {
-  return !READING.has(request.method) || request.routeOptions.config.sameOrigin === true;
+  return !READING.has(request.method) || request.heddle.route.sameOrigin === true;
 }
 
 function unknownHost(host: string | undefined): HeddleError {

@@ -26,13 +26,19 @@ export class Handles {
     this.#graceMs = graceMs;
   }
 
+  /** Returns whether the request has a handle, valid or not. */
+  isPresented({ query }: Pick<FastifyRequest, 'query'>): boolean {
+    const { attempt, signature } = query as Record<string, unknown>;
+    return attempt !== undefined || signature !== undefined;
+  }
+
   /**
    * Returns whether the request has a valid handle, and records its attempt. An invalid handle is rejected even with a
    * valid token. Throws INVALID_HANDLE.
    */
   async admit(request: FastifyRequest): Promise<boolean> {
+    if (!this.isPresented(request)) return false;
     const { attempt, signature } = request.query as Record<string, unknown>;
-    if (attempt === undefined && signature === undefined) return false;
     const taskId = (request.params as Record<string, string>).task_id?.toLowerCase() ?? '';
     if (typeof attempt !== 'string' || !/^\d{1,5}$/.test(attempt) || typeof signature !== 'string' || !isUuid(taskId)) {
       throw invalidHandle('a handle has one attempt and one signature; use it unchanged');

@@ -1,5 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+import { handedOver } from './direct/handed-over.ts';
 import type { App } from './routes/context.ts';
 
 /** Maximum concurrent requests of one connection: HTTP/1.1 lets a client send any number without reading a response. */
@@ -7,17 +9,27 @@ const UNDER_WAY_MAX = 32;
 
 /** Closes a connection that exceeds that number, before anything is done for its requests. */
 export function limitPipelining(app: App): void {
-  const underWay = new WeakMap<Socket, number>();
   app.addHook('onRequest', (request, reply, done) => {
-    const { socket } = request.raw;
-    const count = underWay.get(socket) ?? 0;
-    if (count >= UNDER_WAY_MAX) {
-      reply.hijack();
-      socket.destroy();
+    if (handedOver(request.raw) !== undefined || countRequest(request.raw.socket, reply.raw)) {
+      done();
       return;
     }
-    underWay.set(socket, count + 1);
-    reply.raw.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
-    done();
+    reply.hijack();
+    request.raw.socket.destroy();
   });
+}
+
+const UNDER_WAY = Symbol('requests under way');
+
+interface CountedSocket extends Socket {
+  [UNDER_WAY]?: number;
+}
+
+/** Counts a request until its response is closed; returns false, without an effect, if its connection has too many. */
+export function countRequest(socket: CountedSocket, response: ServerResponse): boolean {
+  const count = socket[UNDER_WAY] ?? 0;
+  if (count >= UNDER_WAY_MAX) return false;
+  socket[UNDER_WAY] = count + 1;
+  response.once('close', () => (socket[UNDER_WAY] = (socket[UNDER_WAY] ?? 1) - 1));
+  return true;
 }

@@ -5,9 +5,14 @@ import type { OwnerKey } from '@heddle/core/domain/session';
 import type { HeddleError } from '@heddle/base/errors';
 import type { BodyLimits } from './body-limits.ts';
 
+/** The configuration of a route; without `url` for requests that no route matches. */
+export type RouteConfig = Readonly<Omit<FastifyRequest['routeOptions']['config'], 'url'> & { url?: string }>;
+
 /** State that one request passes from hook to hook. */
 export interface RequestState {
   startedAt: number;
+  /** The route that serves the request; the framework builds a new description whenever it is asked. */
+  readonly route: RouteConfig;
   /** The trace context to propagate; null if there is none. */
   traceparent: string | null;
   /** Ends the request's span, if there is one. */
@@ -68,9 +73,10 @@ declare module 'fastify' {
   }
 }
 
-export function newRequestState(startedAt: number): RequestState {
+export function newRequestState(startedAt: number, route: RouteConfig): RequestState {
   return {
     startedAt,
+    route,
     traceparent: null,
     endSpan: null,
     handleAttempt: null,
@@ -95,6 +101,6 @@ export function seesSecrets({ heddle: { scopes } }: FastifyRequest): boolean {
 }
 
 /** The pattern of the route that serves the request, never its URL. */
-export function routeOf(request: FastifyRequest): string {
-  return request.routeOptions.url ?? 'unknown';
+export function routeOf({ heddle: { route } }: Pick<FastifyRequest, 'heddle'>): string {
+  return route.url ?? 'unknown';
 }

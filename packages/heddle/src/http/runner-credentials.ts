@@ -20,10 +20,15 @@ export class RunnerCredentials {
     return `${PREFIX}${runnerId}.${runnerSignature(runnerId, key!)}`;
   }
 
+  /** Returns whether the request has such a credential, valid or not. */
+  isPresented({ headers: { authorization } }: Pick<FastifyRequest, 'headers'>): boolean {
+    return authorization?.startsWith(`Bearer ${PREFIX}`) === true;
+  }
+
   /** Returns the runner that sends the request; null if it has no such credential. */
-  async runnerOf({ headers: { authorization } }: Pick<FastifyRequest, 'headers'>): Promise<string | null> {
-    if (authorization?.startsWith(`Bearer ${PREFIX}`) !== true) return null;
-    const [, id = '', signature = ''] = CREDENTIAL.exec(authorization) ?? [];
+  async runnerOf(request: Pick<FastifyRequest, 'headers'>): Promise<string | null> {
+    if (!this.isPresented(request)) return null;
+    const [, id = '', signature = ''] = CREDENTIAL.exec(request.headers.authorization ?? '') ?? [];
     if (verifyRunnerSignature(id, signature, await this.#keys.keys('handle'))) return id;
     throw new HeddleError('UNAUTHENTICATED', undefined, {
       details: ['authorization: the credential of the runner is not valid any more; register it again'],

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-const HEADERS: Readonly<Record<string, string>> = {
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   // The graph library sets inline styles on its canvas; scripts are loaded from this server only.
   'content-security-policy': [
     "default-src 'self'",
@@ -20,7 +20,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 export function addSecurityHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(HEADERS);
+    reply.headers(SECURITY_HEADERS);
     done();
   });
 }

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+
 import fastify from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 
@@ -14,6 +16,8 @@ import { refuseForeignRequests } from './foreign-requests.ts';
 import { Handles } from './handles.ts';
 import { EventStreams } from './live/event-streams.ts';
 import { observeRequests } from './observe.ts';
+import { DirectRoutes } from './direct/direct-routes.ts';
+import { answerFailures } from './direct/handed-over.ts';
 import { describeApi } from './openapi.ts';
 import { Operations } from './operations.ts';
 import { limitPipelining } from './pipelining.ts';
@@ -83,13 +87,16 @@ export function buildServer(dependencies: ServerDependencies): App {
   const app: App = fastify({
     bodyLimit: config.bodyLimitBytes,
     forceCloseConnections: 'idle',
-    requestTimeout: REQUEST_TIMEOUT_MS,
     trustProxy: trustedProxies(config.trustedProxies ?? []),
     // The hook below rejects these instead, with a problem document.
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequests(log),
     frameworkErrors: (_error, request, reply) => answerBadAddress(request, reply),
     routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },
+    serverFactory: (framework, { keepAliveTimeout }) => {
+      const server = createServer((request, response) => direct.handle(request, response, framework));
+      return Object.assign(server, { keepAliveTimeout, requestTimeout: REQUEST_TIMEOUT_MS });
+    },
   }).withTypeProvider<TypeBoxTypeProvider>();
   const context: RouteContext = {
     ...dependencies,
@@ -108,6 +115,7 @@ export function buildServer(dependencies: ServerDependencies): App {
     holders: new WorkHolders(engine),
     streams: new EventStreams({ engine, clock, log }, config.maxEventStreams),
   };
+  const direct = new DirectRoutes(context);
   app.setValidatorCompiler(compileValidator);
   // Recursive schemas are referenced by name.
   for (const schema of [WorkflowNode, WorkflowTreeNode]) app.addSchema(schema);
@@ -120,6 +128,7 @@ export function buildServer(dependencies: ServerDependencies): App {
   refuseWhileClosing(app, context.streams);
   refuseForeignRequests(app, config);
   guardRequests(app, context, config);
+  answerFailures(app);
   auditCalls(app, dependencies.audit);
   readBodies(app);
   limitBodies(app, config.bodyLimitBytes);

@@ -6,6 +6,7 @@ import { HeddleError } from '@heddle/base/errors';
 import type { JsonObject } from '@heddle/base/json';
 import { BATCH_WIRE_STATE, isTerminal } from '@heddle/base/vocabulary/task-state';
 import type { Report, TransitionOutcome } from '@heddle/core/engine/port';
+import type { Call, CallReply } from '../call.ts';
 import { readIdempotencyKey } from '../submit/submission.ts';
 import { checkMetadataSize } from '../submit/check-task.ts';
 import { FaultList } from '../validation/explain.ts';
@@ -121,12 +122,16 @@ function requireMeaning(body: UpdateTaskDto): void {
   if (faults.faults.length > 0) throw new HeddleError('VALIDATION_FAILED', undefined, { details: faults.faults });
 }
 
+/** The route, which is also served directly. */
+export const PROGRESS_ROUTE = {
+  method: 'PUT',
+  url: '/task/:task_id',
+  config: { scope: 'operate', handle: true, reportsWork: true },
+} as const;
+
 function progressRoute(app: App, context: RouteContext): void {
-  const { engine, handles, operations } = context;
   app.route({
-    method: 'PUT',
-    url: '/task/:task_id',
-    config: { scope: 'operate', handle: true, reportsWork: true },
+    ...PROGRESS_ROUTE,
     schema: {
       ...documented({
         summary: 'Count progress',
@@ -141,29 +146,36 @@ concurrent calls share a commit. With the header \`Idempotency-Key\` a repeat co
       querystring: HandleQuery,
       body: ProgressDto,
     },
-    handler: async (request, reply) => {
-      const id = idOf(request.params);
-      const { new_success = 0, new_failures = 0 } = request.body;
-      if (new_success === 0 && new_failures === 0) {
-        throw new HeddleError('VALIDATION_FAILED', undefined, {
-          details: ['new_success: must not be zero if new_failures is zero; count at least one'],
-        });
-      }
-      const idempotency_key = readIdempotencyKey(request.headers['idempotency-key']);
-      const { handleAttempt } = request.heddle;
-      const attempt = handleAttempt;
-      const result = await operations.progress({ task_id: id, attempt, new_success, new_failures, idempotency_key });
-      if (result === 'not_found') throw taskNotFound(id);
-      if (result === 'key_reused') {
-        throw new HeddleError('IDEMPOTENCY_MISMATCH', undefined, {
-          details: ['Idempotency-Key: was already used with other counts; use a new key for a new count'],
-        });
-      }
-      if (handleAttempt !== null && (result === 'terminal' || result === 'stale_attempt')) {
-        handles.requireCurrent(await requireTask(engine, id), handleAttempt);
-      }
-      if (result === 'terminal') throw conflictWith((await engine.getTask(id))?.state ?? null, 'counted on any more');
-      return reply.code(202).send({ id, result });
-    },
+    handler: (request, reply) => countProgress(idOf(request.params), request.body, request, reply, context),
   });
+}
+
+/** Adds to the counters of a task; returns the body of the response once the counts are stored. */
+export async function countProgress(
+  id: string,
+  { new_success = 0, new_failures = 0 }: ProgressDto,
+  request: Pick<Call, 'headers' | 'heddle'>,
+  reply: Pick<CallReply, 'code'>,
+  { engine, handles, operations }: RouteContext,
+): Promise<{ id: string; result: string }> {
+  if (new_success === 0 && new_failures === 0) {
+    throw new HeddleError('VALIDATION_FAILED', undefined, {
+      details: ['new_success: must not be zero if new_failures is zero; count at least one'],
+    });
+  }
+  const idempotency_key = readIdempotencyKey(request.headers['idempotency-key']);
+  const { handleAttempt: attempt } = request.heddle;
+  const result = await operations.progress({ task_id: id, attempt, new_success, new_failures, idempotency_key });
+  if (result === 'not_found') throw taskNotFound(id);
+  if (result === 'key_reused') {
+    throw new HeddleError('IDEMPOTENCY_MISMATCH', undefined, {
+      details: ['Idempotency-Key: was already used with other counts; use a new key for a new count'],
+    });
+  }
+  if (attempt !== null && (result === 'terminal' || result === 'stale_attempt')) {
+    handles.requireCurrent(await requireTask(engine, id), attempt);
+  }
+  if (result === 'terminal') throw conflictWith((await engine.getTask(id))?.state ?? null, 'counted on any more');
+  void reply.code(202);
+  return { id, result };
 }

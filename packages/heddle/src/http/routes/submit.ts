@@ -1,10 +1,10 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type, type Static } from 'typebox';
 
 import { kindsForWorkers } from '@heddle/core/engine/known-kinds';
 import type { IdempotencyKey, Submission, SubmitResult } from '@heddle/core/engine/port';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import { MANY_TASKS } from '../body-limits.ts';
+import type { Call, CallReply } from '../call.ts';
 import { requireCommandScope } from '../submit/check-commands.ts';
 import { buildSubmission, idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
 import { TASKS_PATH } from '../submit/read-tasks.ts';
@@ -25,11 +25,16 @@ request, in any order. An empty array results in 204. A task that its dedupe str
 response; if all are, the response is 204. With the header \`Idempotency-Key\` a repeat returns the first response and creates
 nothing. With \`Prefer: return=minimal\` the response has only ids.`;
 
+/** The route, which is also served directly. */
+export const SUBMIT_ROUTE = {
+  method: 'POST',
+  url: '/task',
+  config: { scope: 'submit', bodyRoot: TASKS_PATH, body: MANY_TASKS },
+} as const;
+
 export function submitRoutes(app: App, context: RouteContext): void {
   app.route({
-    method: 'POST',
-    url: '/task',
-    config: { scope: 'submit', bodyRoot: TASKS_PATH, body: MANY_TASKS },
+    ...SUBMIT_ROUTE,
     schema: {
       ...documented({
         summary: 'Create tasks',
@@ -58,9 +63,13 @@ export function submitRoutes(app: App, context: RouteContext): void {
   });
 }
 
-async function submit(request: FastifyRequest, reply: FastifyReply, context: RouteContext): Promise<unknown> {
+/** Stores the tasks of a request, whose `batchId` becomes the id of their batch; returns the body of the response, if any. */
+export async function submit(request: Call, reply: CallReply, context: RouteContext): Promise<unknown> {
   const { body } = request;
-  if (Array.isArray(body) && body.length === 0) return reply.code(204).send();
+  if (Array.isArray(body) && body.length === 0) {
+    void reply.code(204);
+    return undefined;
+  }
   const { submission, result } = await storeTasks(request, reply, context, {
     body,
     name: (request.query as Static<typeof SubmitQuery>).batch_name ?? null,
@@ -70,14 +79,13 @@ async function submit(request: FastifyRequest, reply: FastifyReply, context: Rou
   const created = result.tasks
     .map((task, index) => ({ task, index }))
     .filter(({ task }) => task.deduplicated_to === null);
-  if (created.length === 0) return reply.code(204).send();
+  void reply.code(created.length === 0 ? 204 : 201);
+  if (created.length === 0) return undefined;
   if (prefersMinimal(request)) {
     void reply.header('preference-applied', 'return=minimal');
-    return reply.code(201).send(created.map(({ task }) => ({ id: task.id })));
+    return created.map(({ task }) => ({ id: task.id }));
   }
-  return reply
-    .code(201)
-    .send(await Promise.all(created.map(({ index }) => createdTask(index, submission, result, context))));
+  return Promise.all(created.map(({ index }) => createdTask(index, submission, result, context)));
 }
 
 /** A batch to store on behalf of a request, whose `batchId` becomes its id. */
@@ -90,8 +98,8 @@ interface GivenTasks {
 
 /** Checks and stores tasks; adds warnings to the reply. */
 export async function storeTasks(
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: Pick<Call, 'heddle' | 'log'>,
+  reply: Pick<CallReply, 'header'>,
   context: RouteContext,
   { body, with_duplicates, ...given }: GivenTasks,
 ): Promise<{ submission: Submission; result: SubmitResult }> {
@@ -129,6 +137,6 @@ async function createdTask(
   return createdTaskToWire(submission.tasks[index]!, created, result.workflow_id, result.created_at);
 }
 
-export function prefersMinimal(request: FastifyRequest): boolean {
-  return /(^|[,;\s])return\s*=\s*"?minimal"?\s*($|[,;])/i.test(String(request.headers.prefer ?? ''));
+export function prefersMinimal({ headers: { prefer } }: Pick<Call, 'headers'>): boolean {
+  return prefer !== undefined && /(^|[,;\s])return\s*=\s*"?minimal"?\s*($|[,;])/i.test(String(prefer));
 }

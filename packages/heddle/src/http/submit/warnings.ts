@@ -1,6 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-
 import type { Engine } from '@heddle/core/engine/port';
+import type { Call, CallReply } from '../call.ts';
 import { unknownKindToWire, WARNINGS_HEADER, type SubmissionWarningDto } from '../wire/submission-warning.ts';
 
 /** Clients limit the headers of a response. */
@@ -13,8 +12,8 @@ const HEADER_CHARS_MAX = 4_096;
 export async function warnOfKinds(
   engine: Pick<Engine, 'unknownKinds'>,
   kinds: readonly string[],
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: Pick<Call, 'log'>,
+  reply: Pick<CallReply, 'header'>,
 ): Promise<SubmissionWarningDto[]> {
   try {
     const warnings = (await engine.unknownKinds(kinds)).map(unknownKindToWire);
