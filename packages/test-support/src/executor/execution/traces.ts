@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
-import { processesOf } from '@heddle/executor/internal/execution/sweep';
 import { firstSlotUser } from '@heddle/executor/internal/execution/slots';
 
 const USERS = 64;
@@ -35,7 +34,23 @@ export function countMounts(): number {
 export function processesOfTasks(): number[] {
   const first = firstSlotUser();
   if (first === null) return tasksOf(process.pid);
-  return Array.from({ length: USERS }, (_, index) => processesOf({ user: first + index, marker: '' })).flat();
+  const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  return pids.filter((pid) => {
+    const user = userOf(pid);
+    return user !== null && user >= first && user < first + USERS;
+  });
+}
+
+/** Returns the user of a running process; null if it has ended or is a zombie. */
+function userOf(pid: number): number | null {
+  try {
+    const [, state = '', user = ''] = /^State:\s(\S)[^]*^Uid:\s(\d+)\s/m.exec(
+      readFileSync(`/proc/${pid}/status`, 'utf8'),
+    )!;
+    return 'ZX'.includes(state) ? null : Number(user);
+  } catch {
+    return null;
+  }
 }
 
 /** Returns the running descendants of an executor, except starter processes. */
