@@ -7,6 +7,12 @@ export interface CoalescerOptions<I, O> {
   maxItems: number;
   /** Concurrent flushes, 1 by default; more if sets do not touch the same rows. */
   maxUnderWay?: number;
+  /**
+   * What must wait for a flush to start beside another one, in sizes: two small sets cost more than one. Anything by default.
+   */
+  besideMin?: number;
+  /** Size of an item; 1 by default. */
+  sizeOf?: (item: I) => number;
   /** Items that may wait during a flush; more are rejected. */
   maxWaiting: number;
   /**
@@ -30,6 +36,7 @@ interface Entry<I, O> {
 export class Coalescer<I, O> {
   readonly #options: CoalescerOptions<I, O>;
   #queue: Entry<I, O>[] = [];
+  #waitingSize = 0;
   #underWay = 0;
   readonly #flushing = new Set<Promise<void>>();
 
@@ -49,7 +56,8 @@ export class Coalescer<I, O> {
     }
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, resolve, reject });
-      if (this.#underWay < (this.#options.maxUnderWay ?? 1)) this.#begin();
+      this.#waitingSize += this.#sizeOf(item);
+      if (this.#underWay < (this.#options.maxUnderWay ?? 1) && this.#mayFlushBeside(this.#underWay)) this.#begin();
     });
   }
 
@@ -67,12 +75,22 @@ export class Coalescer<I, O> {
   async #flushAll(): Promise<void> {
     // Items added in the same turn of the event loop belong to the first set.
     await Promise.resolve();
-    while (this.#queue.length > 0) {
+    while (this.#queue.length > 0 && this.#mayFlushBeside(this.#underWay - 1)) {
       const batch = this.#queue.splice(0, this.#options.maxItems);
+      for (const { item } of batch) this.#waitingSize -= this.#sizeOf(item);
       await this.#flush(batch);
     }
     // In the same turn as the check of the queue, so that a later `add` starts a new flush.
     this.#underWay -= 1;
+  }
+
+  #sizeOf(item: I): number {
+    return this.#options.sizeOf?.(item) ?? 1;
+  }
+
+  /** Returns whether enough waits beside so many other flushes; a flush that ends takes what was too little. */
+  #mayFlushBeside(others: number): boolean {
+    return others === 0 || this.#waitingSize >= (this.#options.besideMin ?? 0);
   }
 
   async #flush(batch: Entry<I, O>[]): Promise<void> {

@@ -59,6 +59,39 @@ test('as many flushes as allowed are under way at once, and none is missing when
   );
 });
 
+test('a flush starts beside another one only if enough waits, and nothing waits for it', async () => {
+  const open: { items: number[]; finish: () => void }[] = [];
+  const coalescer = new Coalescer<number, number>({
+    ...room,
+    maxUnderWay: 2,
+    besideMin: 10,
+    sizeOf: (item) => item,
+    flush: (items) => new Promise((resolve) => open.push({ items, finish: () => resolve(items) })),
+  });
+  const sets = (): number[][] => open.map(({ items }) => items);
+  const results: Promise<number>[] = [];
+  const add = async (...items: number[]): Promise<void> => {
+    results.push(...items.map((item) => coalescer.add(item)));
+    await eventLoopTurn();
+  };
+  await add(1);
+  await add(4, 5);
+  assert.deepEqual(sets(), [[1]]);
+  await add(6);
+  assert.deepEqual(sets(), [[1], [4, 5, 6]]);
+  await add(2, 3);
+  // The second flush leaves to the first one what is too little.
+  open[1]!.finish();
+  await eventLoopTurn();
+  assert.equal(open.length, 2);
+  open[0]!.finish();
+  await eventLoopTurn();
+  assert.deepEqual(sets(), [[1], [4, 5, 6], [2, 3]]);
+  open[2]!.finish();
+  await coalescer.drain();
+  assert.deepEqual(await Promise.all(results), [1, 4, 5, 6, 2, 3]);
+});
+
 test('an item added in the turn that ends a flush is taken', async () => {
   const coalescer = new Coalescer<number, number>({ ...room, flush: (items) => Promise.resolve(items) });
   let last = coalescer.add(0);

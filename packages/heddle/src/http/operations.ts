@@ -19,6 +19,8 @@ import { Permits } from '@heddle/base/permits';
 const SHARED_TASKS_MAX = 1000;
 /** Tasks or nodes of one shared transaction. */
 const TASKS_PER_FLUSH = 5000;
+/** Tasks that wait for a transaction beside another one: single tasks share theirs, which halves what each of them costs. */
+const BESIDE_TASKS_MIN = 128;
 /** Concurrent large submissions; they hold a connection for long. */
 const LARGE_SUBMISSIONS = 2;
 
@@ -37,8 +39,9 @@ export class Operations {
     this.#submissions = new Coalescer({
       flush: (items) => submitInParts(items, BATCH_PARTS, (part) => engine.submit(part)),
       maxItems: 1000,
-      // While one set is stored, the next one is read and checked.
       maxUnderWay: 2,
+      besideMin: BESIDE_TASKS_MIN,
+      sizeOf: BATCH_PARTS.sizeOf,
       maxWaiting: 20_000,
     });
     this.#workflows = new Coalescer({
