@@ -210,9 +210,9 @@ function stored(sizes: Sizes): Scenario {
     benches: [bench],
     rounds: 3,
     participants: [
+      participant(`heddle at ${sizes.stored_few.toLocaleString('en-US')}`, sizes.stored_few, 'live'),
       participant('heddle', sizes.stored_many, 'live'),
       participant('heddle with an archive', sizes.stored_many, 'archive'),
-      participant(`heddle at ${sizes.stored_few.toLocaleString('en-US')}`, sizes.stored_few, 'live'),
     ],
   };
 }
