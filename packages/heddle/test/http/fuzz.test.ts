@@ -247,7 +247,7 @@ const NODE_FIELDS: Record<string, fc.Arbitrary<Text>> = {
   generator: refusedBy(orNull((value) => typeof value === 'boolean')),
   retry: fc.oneof(refusedBy(orNull(isObject)), fc.constantFrom('{}', '{"max_attempts":0}', '{"max_attempts":2,"x":1}')),
   children: anything.map((text) => `[${text}]`),
-  on_start: anything,
+  on_start: refusedBy(orNull(() => false)),
 };
 const badNode = fc
   .constantFrom(...Object.keys(NODE_FIELDS))
