@@ -15,6 +15,7 @@ export function doubtOfValue(value: string, letters: Letters): string | null {
   if (saysThatItIsNone(value)) return 'the value contains a word for an example';
   if (isOfWords(value, letters)) return 'the value consists of words';
   if (CONSTANT.test(value)) return 'the value is the name of a constant';
+  if (hasHardlyDigits(value)) return 'the value is of letters but for a digit or two';
   return null;
 }
 
@@ -38,6 +39,16 @@ export function doubtOfPassword(value: string, after: string): string | null {
   if (EXAMPLE_HOST.test(after)) return 'its host is one of documentation';
   if (OWN_PASSWORD.test(value)) return 'it is a placeholder';
   return null;
+}
+
+/** Signs that tokens do not contain, and what looks like more of one behind them; not a query or an escape in a URL. */
+const GOES_ON = /^[?!%^*$~|]{1,2}(?![A-Za-z_]\w*=|[0-9A-Fa-f]{2})[A-Za-z0-9]{3}/;
+/** Letters with digits among them, as a part of a token, that a sign joins to what follows. */
+const BELONGS_TO_MORE = /[A-Za-z][A-Za-z0-9]*?[0-9][A-Za-z0-9]*?[0-9][A-Za-z0-9]*[._?!-]$/;
+
+/** Returns whether the text around a value that a rule found belongs to it, so that the rule is about another one. */
+export function isPartOfValue(before: string, after: string): boolean {
+  return GOES_ON.test(after) || BELONGS_TO_MORE.test(before);
 }
 
 const INVALID_NAME =
@@ -121,6 +132,19 @@ export function isOfWords(value: string, letters: Letters): boolean {
   if ((covered * length) / Math.max(1, length - signs) >= WORDS_SHARE) return true;
   const digits = value.replaceAll(/\D/g, '').length;
   return length >= LONG_MIN && digits <= DIGITS_SHARE_MAX * length && triples >= TRIPLES_SHARE;
+}
+
+/** Of values whose letters are of one case and whose digits are so few by chance. */
+const FEW_DIGITS_CHANCE_MAX = 5e-3;
+const FEW_DIGITS_LENGTH_MIN = 20;
+
+/** Returns whether letters of one case have fewer digits among them than a random value, as typed ones. */
+function hasHardlyDigits(value: string): boolean {
+  const body = value.replaceAll(/[^A-Za-z0-9]/g, '');
+  const digits = body.replaceAll(/\D/g, '').length;
+  if (digits === 0 || body.length < FEW_DIGITS_LENGTH_MIN || (/[a-z]/.test(body) && /[A-Z]/.test(body))) return false;
+  const alphabet = /^[A-Za-z2-7]*$/.test(body) ? 32 : 36;
+  return chanceOf(digits, body.length, 26 / alphabet) < FEW_DIGITS_CHANCE_MAX;
 }
 
 const STRAY_SIGNS_MAX = 4;

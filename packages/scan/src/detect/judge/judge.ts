@@ -4,11 +4,11 @@ import { type Confidence, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import type { Candidate } from '../matches.ts';
 import { checksumHolds } from '../rules/checksum.ts';
 import type { KeyPath } from '../structure/key-path.ts';
-import { doubtOfAssignment, doubtOfPassword, doubtOfValue, isOfWords } from './doubts.ts';
+import { doubtOfAssignment, doubtOfPassword, doubtOfValue, isOfWords, isPartOfValue } from './doubts.ts';
 import { type Assignment, featuresOf } from './features.ts';
 import { knownPrefixOf } from './known-prefixes.ts';
 import { Letters, type LetterTables } from './letters.ts';
-import { kindsOf, nameBefore, namesDigest, wordsOf } from './names.ts';
+import { elementBefore, kindsOf, nameBefore, namesDigest, wordsOf } from './names.ts';
 import { type Network, probabilityOf } from './network.ts';
 import { HEX, isDigestLike } from './shapes.ts';
 
@@ -39,6 +39,9 @@ const THRESHOLDS: readonly (readonly [Confidence, number])[] = [
 const NAME_SHOWN_MAX = 60;
 /** Bytes of a host name that are looked at. */
 const HOST_MAX = 80;
+/** Bytes before and after a value that may belong to it. */
+const BEFORE_MAX = 40;
+const AFTER_MAX = 8;
 
 interface Weights {
   letters: LetterTables;
@@ -60,6 +63,8 @@ function weights(): { letters: Letters; network: Network } {
 export function judge(candidate: Candidate, place: JudgedPlace): Verdict | null {
   const { rule } = candidate.rule;
   if (rule.judged) return judgeAssignment(candidate, place);
+  // The value may still be a credential of another kind.
+  if (isPart(candidate, place)) return null;
   // It still keeps generic rules from reporting the same text.
   if (!checksumHolds(rule, candidate.secret))
     return { confidence: 'low', confidence_reason: 'the value has the form of the rule, but its checksum is wrong' };
@@ -74,6 +79,13 @@ export function judge(candidate: Candidate, place: JudgedPlace): Verdict | null 
   if (part !== undefined)
     return { confidence: 'high', confidence_reason: `the value itself has the form of the rule, with "${part}"` };
   return { confidence: 'medium', confidence_reason: 'the value fits the rule by its form and the text around it' };
+}
+
+/** Returns whether a rule that goes by names found but a part of a value, which is then no credential of its kind. */
+function isPart({ rule: { rule }, secret }: Candidate, { text, at }: JudgedPlace): boolean {
+  if (rule.by_name !== true) return false;
+  const end = at + secret.length;
+  return isPartOfValue(text.slice(Math.max(0, at - BEFORE_MAX), at), text.slice(end, end + AFTER_MAX));
 }
 
 function doubtOfMatch({ rule: { rule }, secret }: Candidate, { text, at }: JudgedPlace): string | null {
@@ -146,7 +158,7 @@ function assignmentOf(value: string, { path, text, at, key }: JudgedPlace): Assi
   const before = text.slice(lineStart, at);
   const keys = (key.key_path ?? '').split(/[.@]/);
   const last = keys.pop() ?? '';
-  const written = nameBefore(before);
+  const written = nameBefore(before) || elementBefore(text.slice(0, at));
   const name = key.key_name ?? (written === '' ? last : written);
   const after = text.slice(at + value.length, lineEnd === -1 ? undefined : lineEnd);
   return { value, name, parents: keys.join('.'), path, before, after };

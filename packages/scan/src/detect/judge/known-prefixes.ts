@@ -14,7 +14,7 @@ export function prefixesOf(rules: readonly Rule[]): readonly string[] {
       .replace(/^(?:\\b|\(\?:|\()+/, '')
       .replaceAll('\\', '')
       .toLowerCase();
-    return words.filter((word) => pattern.startsWith(word));
+    return words.filter((word) => pattern.startsWith(word) || pattern.includes(`|${word}`));
   });
   return [...new Set(keywords.filter(isPrefix))];
 }

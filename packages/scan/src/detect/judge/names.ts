@@ -60,3 +60,10 @@ const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\]
 export function nameBefore(text: string): string {
   return NAME_BEFORE.exec(text.slice(-120))?.[1] ?? '';
 }
+
+const ELEMENT_BEFORE = /<([A-Za-z_][\w.:-]{0,80})(?: [^<>]{0,80})?>[ \t]*\r?\n[ \t]*$/;
+
+/** Returns the name of the element that a value on a line of its own is the text of; empty without one. */
+export function elementBefore(text: string): string {
+  return ELEMENT_BEFORE.exec(text.slice(-240))?.[1] ?? '';
+}

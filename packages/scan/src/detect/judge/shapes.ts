@@ -19,7 +19,7 @@ const NO_SECRET: readonly RegExp[] = [
   // Addresses without credentials, paths, names of files.
   /^[a-z][a-z0-9+.-]{1,20}:\/\/(?![^/\s]*:[^/\s]*@)|^(?:\.{0,2}|~)\/(?:[\w.@-]{1,24}\/)*[\w.@-]{0,24}$|^[A-Za-z]:\\|^[\w/.-]+\.(?:js|ts|json|ya?ml|pem|crt|key|txt|html?|css|png|svg|py|rb|go|java|php|sh|md|xml|conf|cfg|ini|toml|jks|p12|pfx|pub|cer|der)$/i,
   // Identifiers of things: UUIDs with a name are judged, these are not.
-  /^(?:arn:|urn:|did:|mailto:|data:|sha(?:1|256|384|512)[-:]|md5[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2|AAAA[BCE]3Nz|pk_(?:live|test)_|pk\.eyJ|sb_publishable_|phc_)/i,
+  /^(?:arn:|urn:|did:|mailto:|data:|sha(?:1|256|384|512)[-:]|md5[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2|AAAA[BCE]3Nz|pk_(?:live|test)_|pk\.eyJ|sb_publishable_|phc_|3MVG9[\w.]{60})/i,
   /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/,
   // A package or an action with its version.
   /^@?[\w.-]{1,40}(?:\/[\w.-]{1,60}){1,4}@[\w.-]{1,40}$/,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-import { doubtOfAssignment, doubtOfValue } from '../../../src/detect/judge/doubts.ts';
+import { doubtOfAssignment, doubtOfValue, isPartOfValue } from '../../../src/detect/judge/doubts.ts';
 import { Letters, type LetterTables } from '../../../src/detect/judge/letters.ts';
 import type { Detection } from '../../../src/detect/port.ts';
 import { detectorOf, scanObject } from '../../support/detect/fixture.ts';
@@ -82,4 +82,31 @@ test('passwords of documentation are doubted', () => {
     'http://deploy:{{alnum:14}}@git.shop.test/a',
   );
   doubted('mysql://root:my-secret-pw@db.shop.test/a', /placeholder/, 'mysql://root:{{alnum:12}}@db.shop.test/a');
+});
+
+test('letters of one case with hardly a digit are doubted, unless their alphabet has few digits', () => {
+  assert.match(doubtOfValue('kqwpzlmxvbtrhsfgjcnd1wqkzpx', letters) ?? '', /a digit or two/);
+  assert.equal(doubtOfValue('kqw3zl7xvb5rhs2gjcnd1wq4zpx', letters), null);
+  assert.equal(doubtOfValue('kqwpzlmxvbtrhsfg3cnd7wqkzpx', letters), null);
+  assert.equal(doubtOfValue('kqWpzLmxvBtrHsfgJcnd1wQkzPx', letters), null);
+});
+
+test('a value that goes on with signs, or belongs to a longer one, is not the credential that a rule is about', () => {
+  assert.equal(isPartOfValue("token = '", '?k3Vq8Zt'), true);
+  assert.equal(isPartOfValue('token = k3Vq8Zt.', '\n'), true);
+  // A query, an escape, an end of a sentence, a part of a name.
+  assert.equal(isPartOfValue('https://api.test/', '?page=1'), false);
+  assert.equal(isPartOfValue('callback?token=', '%26next'), false);
+  assert.equal(isPartOfValue('The token is ', '!\n'), false);
+  assert.equal(isPartOfValue('API_V2_', '\n'), false);
+  const rotated = scanObject(
+    builtin,
+    expandCase({ path: 'a.env', text: 'shutterstock: {{alnum:32}}?{{alnum:15}}' }, '').text,
+  );
+  assert.deepEqual(rotated, []);
+});
+
+test('a value on a line of its own has the name of its element', () => {
+  const { confidence_reason } = only('<shopToken>\n  {{alnum:32}}\n</shopToken>\n', 'a.txt');
+  assert.match(confidence_reason, /shopToken/);
 });
