@@ -35,7 +35,7 @@ const NEVER_BEFORE_VALUES = '@?#%!$*^~&';
 
 /** Any byte of a text, line ends too. */
 const TEXT = '[^\\x00-\\x08\\x0e-\\x1f]';
-const SECRET_WORD = '(?i:key|token|secret|passw|pwd|auth|bearer|credential|pat)';
+const SECRET_WORD = '(?i:key|token|secret|access|private|passw|pwd|auth|bearer|credential|pat)';
 /** What follows a name that is short enough to be a part of other words. */
 const AFTER_SHORT_NAME = '(?:[^a-z]|(?i:api|app|auth|access|client|key|secret|token))';
 const SHORT_NAME_MAX = 5;
@@ -46,9 +46,15 @@ const FIRST_WORD_ENOUGH = 5;
 
 /** What directly precedes a value may also be one of its characters. */
 const BEFORE_VALUES = new Set('=:/+ ');
+/** What joins words in names may also join a name and its value. */
+const JOINTS = new Set('-_.');
 
-/** Values made of words, each with a number at most. */
-const WORDS = ['^[^0-9]+$', '^(?:[A-Za-z]+[0-9]{0,4}[-_.])+[A-Za-z]+[0-9]{0,4}$'];
+/** Words, each with a number at most. */
+const NUMBERED_WORDS = '^(?:[A-Za-z]+[0-9]{0,4}[-_.])+[A-Za-z]+[0-9]{0,4}$';
+/** In a short value, letters alone are words; a long one may be random where a small letter stands alone in it. */
+const LETTERS = '^[^0-9]+$';
+const LONG_LETTERS = '^[^a-z0-9]*(?:[a-z]+[^a-z0-9]+)?(?:[a-z][a-z]+[^a-z0-9]+)*(?:[a-z][a-z]+)?$';
+const LONG_MIN = 20;
 const NUMBERS = '^[0-9._-]+$';
 
 /** Matches whose value is the digest of something, by what is said of it, or by the sign directly before it. */
@@ -77,7 +83,7 @@ export function ruleOfCredential({ forms, names, secret_word }: Credential): Cre
     return { regex: value, keywords, secret_group: 1, entropy, allowlists: [] };
   }
   return {
-    regex: beforeValue(names, secret_word) + boundaryBefore(parsed) + value,
+    regex: beforeValue(names, secret_word, boundaryBefore(parsed)) + value,
     keywords: [...new Set(names.flatMap(keywordsOfName))],
     secret_group: 1,
     entropy,
@@ -115,24 +121,28 @@ function boundaryBefore(parsed: readonly (readonly FormPart[])[]): string {
   const inner = Array.from(characters)
     .filter((each) => !BEFORE_VALUES.has(each))
     .join('');
-  return `[^${classOf(ALPHABETS.alnum! + NEVER_BEFORE_VALUES + inner)}]`;
+  const before = `[^${classOf(ALPHABETS.alnum! + NEVER_BEFORE_VALUES + inner)}]`;
+  const joints = Array.from(inner).filter((each) => JOINTS.has(each));
+  return joints.length === 0 ? before : `(?:${before}|${SECRET_WORD}[${classOf(joints.join(''))}])`;
 }
 
 /** From a name to the value. Short names must be words of their own. */
-function beforeValue(names: readonly string[], secretWord: boolean): string {
+function beforeValue(names: readonly string[], secretWord: boolean, boundary: string): string {
   const gap = (max: number): string => `${TEXT}{0,${max}}?`;
   const pattern = (name: string): string => name.split('-').map(escapePattern).join('[ _.-]?');
   const isShort = (name: string): boolean => name.replaceAll('-', '').length <= SHORT_NAME_MAX;
   const long = names.filter((name) => !isShort(name)).map(pattern);
   const short = names.filter(isShort).map(pattern);
-  const afterLong = secretWord ? gap(BEFORE_WORD_MAX) : '';
-  const afterShort = secretWord ? `(?:[^a-z]${gap(BEFORE_WORD_MAX)})?` : AFTER_SHORT_NAME;
+  const afterLong = secretWord ? gap(BEFORE_WORD_MAX) : gap(GAP_MAX) + boundary;
+  const afterShort = secretWord
+    ? `(?:[^a-z]${gap(BEFORE_WORD_MAX)})?`
+    : `(?:${boundary}|${AFTER_SHORT_NAME}${gap(GAP_MAX)}${boundary})`;
   const choices = [
     ...(long.length > 0 ? [`(?i:${long.join('|')})${afterLong}`] : []),
     ...(short.length > 0 ? [`(?:\\b|_)(?i:${short.join('|')})${afterShort}`] : []),
   ];
   const named = choices.length === 1 ? choices[0]! : `(?:${choices.join('|')})`;
-  return secretWord ? named + SECRET_WORD + gap(AFTER_WORD_MAX) : named + gap(GAP_MAX);
+  return secretWord ? named + SECRET_WORD + gap(AFTER_WORD_MAX) + boundary : named;
 }
 
 function keywordsOfName(name: string): string[] {
@@ -146,14 +156,21 @@ function exceptions(parsed: readonly (readonly FormPart[])[]): Allowlist[] {
   const random = parsed.flat().filter((part) => part.type === 'random');
   const isMixed = random.some(({ characters }) => /[0-9]/.test(characters) && /[g-zG-Z]/.test(characters));
   const mayBeNumber = random.some(({ characters }) => !/[A-Za-z]/.test(characters));
+  const isLong = parsed.every((parts) => formLength(parts) >= LONG_MIN);
+  const words = [isLong ? LONG_LETTERS : LETTERS, NUMBERED_WORDS];
   const hasMark = parsed.flat().some((part) => part.type === 'literal' && /[@#/]/.test(part.text));
   return [
-    ...(isMixed ? [exception('words', 'secret', mayBeNumber ? WORDS : [...WORDS, NUMBERS])] : []),
+    ...(isMixed ? [exception('words', 'secret', mayBeNumber ? words : [...words, NUMBERS])] : []),
     exception('what is no secret', 'match', [
       ...[NO_SECRET, CALLED_DIGEST, LISTED_DIGEST, PART_OF_VERSION],
       ...(hasMark ? [] : [MARKED_DIGEST]),
     ]),
   ];
+}
+
+/** Least length of the random runs of a form. */
+function formLength(parts: readonly FormPart[]): number {
+  return parts.reduce((total, part) => total + (part.type === 'random' ? part.min : 0), 0);
 }
 
 function exception(description: string, regex_target: RegexTarget, regexes: readonly string[]): Allowlist {
