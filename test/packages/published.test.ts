@@ -32,12 +32,10 @@ const tarballs = new Map<string, string>();
 before(async () => {
   directory = mkdtempSync(join(tmpdir(), 'heddle-packages-'));
   await run(process.execPath, ['scripts/build.ts'], { cwd: ROOT });
-  for (const name of PACKAGES) {
-    const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', directory], {
-      cwd: join(BUILD, name),
-    });
-    tarballs.set(name, join(directory, stdout.trim()));
-  }
+  const paths = PACKAGES.map((name) => `./${name}`);
+  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', directory, ...paths], { cwd: BUILD });
+  const files = stdout.trim().split('\n');
+  for (const [index, name] of PACKAGES.entries()) tarballs.set(name, join(directory, files[index]!));
 });
 after(() => rmSync(directory, { recursive: true, force: true }));
 
