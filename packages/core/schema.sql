@@ -508,7 +508,7 @@ create table heddle.queue_message (
   constraint queue_message_pkey PRIMARY KEY (queue, id),
   constraint queue_message_receive_count_check CHECK ((receive_count >= 0))
 ) with (autovacuum_vacuum_scale_factor=0.0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_cost_delay=0, vacuum_truncate=off);
-CREATE INDEX queue_message_due ON heddle.queue_message USING btree (queue, visible_at);
+CREATE INDEX queue_message_due ON heddle.queue_message USING btree (queue COLLATE "POSIX", visible_at);
 
 create table heddle.queue_outgoing (
   "position" bigint generated always as identity not null,
@@ -1801,7 +1801,7 @@ UNION ALL
 --   returns bigint, plpgsql, stable, set plan_cache_mode=force_generic_plan
 
 -- heddle.dead_letter_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_reasons text[], p_now timestamp with time zone)
---   returns integer, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
+--   returns integer, plpgsql, volatile
 
 -- heddle.dedupe_key_of(p_shape integer, p_fields text[], p_metadata jsonb)
 --   returns bigint, sql, immutable
@@ -1819,7 +1819,7 @@ UNION ALL
 --   returns void, sql, volatile
 
 -- heddle.delete_messages(p_queue text, p_ids uuid[], p_receipts bigint[])
---   returns integer, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
+--   returns integer, plpgsql, volatile
 
 -- heddle.delivery_id(p_task uuid, p_attempt integer, p_trigger text, p_ordinal integer)
 --   returns uuid, sql, immutable
@@ -1900,7 +1900,7 @@ UNION ALL
 --   returns record, plpgsql, stable, set plan_cache_mode=force_generic_plan, enable_seqscan=off
 
 -- heddle.hide_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_delay_ms bigint, p_release boolean, p_now timestamp with time zone)
---   returns integer, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
+--   returns integer, plpgsql, volatile
 
 -- heddle.hold_back(p_ids uuid[])
 --   returns uuid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
@@ -1940,6 +1940,9 @@ UNION ALL
 
 -- heddle.lock_kinds_of(p_picked picked)
 --   returns void, plpgsql, volatile
+
+-- heddle.lock_messages(p_queue text, p_ids uuid[], p_receipts bigint[])
+--   returns tid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.lock_picked(p_ids uuid[], p_shaped boolean)
 --   returns locked, plpgsql, volatile

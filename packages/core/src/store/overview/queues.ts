@@ -22,7 +22,7 @@ const QUEUES: Statement = {
         count(*) filter (where x.visible_at > $1::timestamptz and x.receipt is not null) as in_flight,
         count(*) filter (where x.visible_at > $1::timestamptz and x.receipt is null) as delayed,
         min(x.sent_at) filter (where x.visible_at <= $1::timestamptz) as oldest_at
-      from (select visible_at, receipt, sent_at from queue_message q where q.queue = n.queue
+      from (select visible_at, receipt, sent_at from queue_message q where q.queue collate "POSIX" = n.queue
         order by q.visible_at limit $2 + 1) x) m
     cross join lateral (
       select count(*) as dead from (select 1 from queue_dead q where q.queue = n.queue limit $2 + 1) x) d

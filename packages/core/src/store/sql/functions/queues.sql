@@ -1,7 +1,5 @@
 -- Messages of queues. Writes whose loss in a crash only causes a redelivery do not wait for the disk: deliveries, their
--- ends and their extensions. Messages are found by a list of ids, not by a join: a plan made while a queue was empty
--- would read all of it for each set, and compare each message with each id. A receipt's number is given once, so that
--- two lists say the same as pairs.
+-- ends and their extensions.
 
 -- Delivers at most p_max due messages, oldest first, from p_from_ms on (null: from the beginning), of at most about
 -- p_bytes together. Messages delivered p_max_receives times already are dead-lettered instead. `mark` is when the
@@ -30,7 +28,7 @@ begin
     from (
       select m.ctid as at, m.receive_count, m.visible_at, octet_length(m.body) as bytes
       from queue_message m
-      where m.queue = p_queue and m.visible_at >= v_from and m.visible_at <= v_now
+      where m.queue collate "POSIX" = p_queue and m.visible_at >= v_from and m.visible_at <= v_now
       order by m.visible_at limit p_max for update skip locked) l) b;
 
   if v_dead is null then
@@ -48,7 +46,7 @@ begin
   end if;
   if v_taken is null then
     return query select null::uuid, null::bigint, coalesce(cardinality(v_dead), 0), null::timestamptz, null::text,
-      (select m.visible_at from queue_message m where m.queue = p_queue and m.visible_at > v_now
+      (select m.visible_at from queue_message m where m.queue collate "POSIX" = p_queue and m.visible_at > v_now
        order by m.visible_at limit 1), v_now;
     return;
   end if;
@@ -58,54 +56,62 @@ begin
   returning m.id, m.receipt, m.receive_count, m.sent_at, m.body, v_mark, v_now;
 end $$;
 
+-- Locks the messages of these receipts, and returns their places. Each is found by its key, whatever the planner believed when
+-- it planned this for a queue that was empty: the ids drive the join, since a subquery with an offset stays what it is, and
+-- the index of what is due, which has a collation of its own, does not serve it.
+create or replace function lock_messages(p_queue text, p_ids uuid[], p_receipts bigint[])
+returns tid[]
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+  return array(
+    select l.at from unnest(p_ids, p_receipts) r(id, receipt)
+    cross join lateral (
+      select m.ctid as at from queue_message m
+      where m.queue = p_queue and m.id = r.id and m.receipt = r.receipt offset 0 for update) l);
+end $$;
+
 -- Deletes the messages of these receipts; returns their number.
 create or replace function delete_messages(p_queue text, p_ids uuid[], p_receipts bigint[])
-returns integer
-language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+returns integer language plpgsql as $$
 declare
-  v_deleted integer;
+  v_at tid[] := lock_messages(p_queue, p_ids, p_receipts);
 begin
   perform set_config('synchronous_commit', 'off', true);
-  delete from queue_message m where m.queue = p_queue and m.id = any(p_ids) and m.receipt = any(p_receipts);
-  get diagnostics v_deleted = row_count;
-  return v_deleted;
+  delete from queue_message m where m.ctid = any(v_at);
+  return cardinality(v_at);
 end $$;
 
 -- Makes the messages of these receipts visible p_delay_ms from now; with p_release the receipts end. Returns their
 -- number.
 create or replace function hide_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_delay_ms bigint,
   p_release boolean, p_now timestamptz)
-returns integer
-language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+returns integer language plpgsql as $$
 declare
-  v_hidden integer;
+  v_at tid[] := lock_messages(p_queue, p_ids, p_receipts);
 begin
   perform set_config('synchronous_commit', 'off', true);
   update queue_message m set
     visible_at = coalesce(p_now, clock_timestamp()) + p_delay_ms * interval '1 millisecond',
     receipt = case when p_release then null else m.receipt end
-  where m.queue = p_queue and m.id = any(p_ids) and m.receipt = any(p_receipts);
-  get diagnostics v_hidden = row_count;
-  return v_hidden;
+  where m.ctid = any(v_at);
+  return cardinality(v_at);
 end $$;
 
 -- Dead-letters the messages of these receipts; returns their number.
 create or replace function dead_letter_messages(p_queue text, p_ids uuid[], p_receipts bigint[], p_reasons text[], p_now timestamptz)
-returns integer
-language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+returns integer language plpgsql as $$
 declare
-  v_moved integer;
+  v_at tid[] := lock_messages(p_queue, p_ids, p_receipts);
 begin
   with gone as (
-    delete from queue_message m where m.queue = p_queue and m.id = any(p_ids) and m.receipt = any(p_receipts)
+    delete from queue_message m where m.ctid = any(v_at)
     returning m.id, p_reasons[array_position(p_ids, m.id)] as reason, m.receive_count, m.sent_at, m.body
   )
   insert into queue_dead (queue, id, reason, receive_count, sent_at, dead_lettered_at, body)
   select p_queue, g.id, g.reason, g.receive_count, g.sent_at, coalesce(p_now, clock_timestamp()), g.body from gone g
   on conflict (queue, id) do update set reason = excluded.reason, receive_count = excluded.receive_count,
     sent_at = excluded.sent_at, dead_lettered_at = excluded.dead_lettered_at, body = excluded.body;
-  get diagnostics v_moved = row_count;
-  return v_moved;
+  return cardinality(v_at);
 end $$;
 
 -- Turns at most p_limit dead letters into ordinary messages, as if just sent; returns their number.

@@ -121,7 +121,7 @@ declare
   v_traced json;
   v_settled json;
   v_behind boolean := exists (
-    select 1 from queue_message m where m.queue = 'manager' and m.visible_at <= p_now - interval '5 seconds');
+    select 1 from queue_message m where m.queue collate "POSIX" = 'manager' and m.visible_at <= p_now - interval '5 seconds');
 begin
   select array_agg(o.id), array_agg(o.id) filter (where o.worn) into v_ids, v_worn from (
     select t.id, is_worn(t.id, t.attempt) as worn
