@@ -1944,7 +1944,7 @@ UNION ALL
 -- heddle.lock_messages(p_queue text, p_ids uuid[], p_receipts bigint[])
 --   returns tid[], plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
--- heddle.lock_picked(p_ids uuid[], p_shaped boolean)
+-- heddle.lock_picked(p_ids uuid[], p_compared boolean)
 --   returns locked, plpgsql, volatile
 
 -- heddle.lock_results(p_results jsonb)

@@ -88,7 +88,7 @@ export class Coalescer<I, O> {
     return this.#options.sizeOf?.(item) ?? 1;
   }
 
-  /** Returns whether enough waits beside so many other flushes; a flush that ends takes what was too little. */
+  /** Returns whether enough items wait for a flush beside the others. What is too little is taken by one that ends. */
   #mayFlushBeside(others: number): boolean {
     return others === 0 || this.#waitingSize >= (this.#options.besideMin ?? 0);
   }

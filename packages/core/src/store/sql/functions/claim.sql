@@ -27,15 +27,13 @@ declare
   v_picked picked := pick_ready(p_lanes, p_limit);
   v_ids uuid[];
   v_locked locked;
-  v_shaped boolean;
   v_ruled boolean;
   v_lease bigint;
   v_refused integer := 0;
 begin
   if v_picked.ids is null then return; end if;
   perform lock_kinds_of(v_picked);
-  v_shaped := exists (select 1 from shape s where s.kind_id = any(p_lanes));
-  v_locked := lock_picked(v_picked.ids, v_shaped);
+  v_locked := lock_picked(v_picked.ids, exists (select 1 from shape s where s.kind_id = any(p_lanes)));
   if v_locked.ids is null then return; end if;
   -- Read only now: a task may have become ready after this function began, and its time must not be after the claim's.
   v_now := coalesce(p_now, clock_timestamp());
@@ -49,8 +47,7 @@ begin
     return;
   end if;
   v_ids := v_picked.ids;
-  v_ruled := v_shaped or coalesce(v_locked.ruled, false)
-    or exists (select 1 from shape s where s.kind_id = any(v_locked.kinds))
+  v_ruled := coalesce(v_locked.ruled, false) or exists (select 1 from shape s where s.kind_id = any(v_locked.kinds))
     or cardinality(array_remove(v_picked.grants, null)) > 0;
   if v_ruled then
     select a.ids, a.refused into v_ids, v_refused from admit_picked(v_picked, v_locked, v_now) a;
@@ -109,14 +106,14 @@ begin
   return v_picked;
 end $$;
 
--- Locks picked tasks. A task locked by another transaction keeps its ready row and is found again. p_shaped: whether
--- their kind has rules: only then are they compared.
-create or replace function lock_picked(p_ids uuid[], p_shaped boolean)
+-- Locks picked tasks. A task locked by another transaction keeps its ready row and is found again. p_compared: whether they
+-- are compared, which only pays if rules count their kinds.
+create or replace function lock_picked(p_ids uuid[], p_compared boolean)
 returns locked language plpgsql as $$
 declare
   v_locked locked;
 begin
-  if not p_shaped then
+  if not p_compared then
     select array_agg(t.id), array_agg(distinct t.kind_id) filter (where t.state + 0 = :pending),
       bool_or(t.rule_slots is not null), max(t.run_at) filter (where t.state + 0 = :pending)
     into v_locked.ids, v_locked.kinds, v_locked.ruled, v_locked.latest

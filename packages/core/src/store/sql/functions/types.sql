@@ -55,9 +55,9 @@ create type ending as (ids uuid[], workflows uuid[], states smallint[], containe
 -- text of an array.
 create type picked as (ids uuid[], tids tid[], lanes integer[], grants text[]);
 
--- Picked tasks that a claim has locked. `kinds` and `latest`: of the pending ones, and null where there are none; `ruled`: whether
--- any has rules of its own. If all are pending and alike in what rules say about them: `wants`, `rule_slots`, `rule_max`
--- and `slot_version`; otherwise the version is null.
+-- Picked tasks that a claim has locked. `kinds` and `latest`: those of the pending ones; null if none is pending. `ruled`: whether
+-- any has rules of its own. `wants` to `slot_version`: what rules say about each of them, if all are pending and alike;
+-- otherwise `slot_version` is null.
 create type locked as (ids uuid[], kinds integer[], ruled boolean, latest timestamptz, wants bigint[],
   rule_slots bigint[], rule_max bigint[], slot_version integer);
 
