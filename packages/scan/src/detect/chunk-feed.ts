@@ -52,9 +52,9 @@ export class ChunkFeed {
    */
   #decoded(scan: ObjectScan, { bytes, length, prefix_length, base_offset, last }: Chunk, encoding: Utf16): void {
     const { address, new_bytes } = this.#staging;
-    const units = (base_offset + length) >> 1;
-    const firstUnit = (base_offset + 1) >> 1;
-    let from = (base_offset + prefix_length) >> 1;
+    const units = unitsIn(base_offset + length);
+    const firstUnit = unitsIn(base_offset + 1);
+    let from = unitsIn(base_offset + prefix_length);
     do {
       const to = Math.min(units, from + new_bytes);
       const first = Math.max(firstUnit, from - this.#overlap);
@@ -65,4 +65,9 @@ export class ChunkFeed {
       from = to;
     } while (from < units);
   }
+}
+
+/** Returns the complete UTF-16 units in so many bytes. Bitwise operators would cut offsets from 2 GiB on to 32 bits. */
+export function unitsIn(bytes: number): number {
+  return Math.floor(bytes / 2);
 }

@@ -1,4 +1,4 @@
-import { ChunkFeed, type Staging } from './chunk-feed.ts';
+import { ChunkFeed, type Staging, unitsIn } from './chunk-feed.ts';
 import { detectUtf16, UTF16_SAMPLE, type Utf16 } from './decode/utf16.ts';
 import type { RuleGate } from './gate.ts';
 import { encodedContext, type ObjectContext, ObjectScan, type ScanState, scanStateAt } from './object-scan.ts';
@@ -25,7 +25,7 @@ export class SegmentScan implements SegmentDetector {
     this.#log = new SegmentLog(context.plan);
     this.#feed = new ChunkFeed(context.plan, staging, this.#utf16);
     const encoded = encodedContext(context, this.#utf16);
-    const offset = this.#utf16 === null ? from : from >> 1;
+    const offset = this.#utf16 === null ? from : unitsIn(from);
     this.#scan = new ObjectScan(encoded, this.#log, scanStateAt(offset, encoded));
   }
 

@@ -89,7 +89,7 @@ export class SegmentsAhead {
     const { detector, chunkBytes, mark, isAborted } = this.#options;
     const start = result.segment * segmentBytes;
     const end = start + segmentBytes;
-    const from = Math.max(0, start - detector.overlap - LEAD_BYTES) & ~1;
+    const from = evenBelow(Math.max(0, start - detector.overlap - LEAD_BYTES));
     const bounds = { from, start, head: await source.head() };
     const scan = detector.beginSegment({ path, ...(commit === undefined ? {} : { commit: commit.id }) }, bounds);
     let prefix = 0;
@@ -112,6 +112,11 @@ export class SegmentsAhead {
     }
     result.scanned = scan.finish();
   }
+}
+
+/** Bitwise operators would cut offsets from 2 GiB on to 32 bits. */
+function evenBelow(offset: number): number {
+  return offset - (offset % 2);
 }
 
 /** Reads a divided object. Rejects if it is not what the thread that has it reads. */
