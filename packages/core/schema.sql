@@ -1436,7 +1436,8 @@ create type heddle.submission as (
   plain plain_tasks,
   tasks json,
   specs json,
-  kinds integer[]
+  kinds integer[],
+  audit text[]
 );
 
 create view heddle.container_all as

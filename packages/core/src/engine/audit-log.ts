@@ -1,4 +1,5 @@
 import type { Clock } from '@heddle/base/clock';
+import { auditText } from '@heddle/base/audit-chain';
 import { Coalescer } from '@heddle/base/coalescer';
 import type { Logger } from '@heddle/base/log';
 import type { AuditEntry, AuditRecord } from '@heddle/base/vocabulary/audit';
@@ -13,6 +14,8 @@ const WAITING_MAX = 100_000;
 
 /** The audit log of the system: who did what. */
 export interface AuditLog {
+  /** Returns the text of an entry that is stored together with what it tells of. */
+  entryOf(record: Omit<AuditRecord, 'at'>): string;
   /** Resolves when it is stored. Never rejects: what cannot be stored goes to the log of the process. */
   record(record: Omit<AuditRecord, 'at'>): Promise<void>;
   list(position: AuditPosition, filter: AuditFilter, limit: number): Promise<AuditEntry[]>;
@@ -36,9 +39,11 @@ export function createAuditLog({ database, clock, log, retentionMs }: AuditLogOp
     maxItems: RECORDS_PER_SET,
     maxWaiting: WAITING_MAX,
   });
+  const recordOf = (given: Omit<AuditRecord, 'at'>): AuditRecord => ({ at: clock.now(), ...shortened(given) });
   return {
+    entryOf: (given) => auditText(recordOf(given)),
     record: async (given) => {
-      const record = { at: clock.now(), ...shortened(given) };
+      const record = recordOf(given);
       try {
         await appended.add(record);
       } catch (error) {

@@ -84,6 +84,8 @@ export interface Submission {
   idempotency: IdempotencyKey | null;
   /** Creates all tasks, whatever their dedupe strategies find. */
   with_duplicates?: boolean;
+  /** Text of its entry for the audit log, to store along with it if it can be stored at once. */
+  audit_entry?: string;
 }
 
 export interface IdempotencyKey {
@@ -146,6 +148,8 @@ export interface SubmitResult {
   tasks: SubmittedTask[];
   /** True if an earlier request with the same idempotency key already did the work. */
   replayed: boolean;
+  /** Whether its entry of the audit log was stored along with it. */
+  audited?: boolean;
 }
 
 export interface TaskFilter {

@@ -114,6 +114,7 @@ export class RowBuilder {
       specs: [],
       edges: [],
       kindIds: [...vocabulary.kinds.values()],
+      auditEntries: [],
     };
   }
 

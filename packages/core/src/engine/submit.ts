@@ -55,7 +55,25 @@ function isPlain(submission: Submission): boolean {
   );
 }
 
+/** An audit log that cannot be written keeps no task from being stored: the caller records those entries by themselves. */
 async function submitPlain(
+  context: EngineContext,
+  claims: Claims,
+  submissions: readonly Submission[],
+): Promise<SubmitResult[]> {
+  try {
+    return await storePlain(context, claims, submissions);
+  } catch (error) {
+    if (error instanceof HeddleError || submissions.every(({ audit_entry }) => audit_entry === undefined)) throw error;
+    return storePlain(
+      context,
+      claims,
+      submissions.map(({ audit_entry: _, ...submission }) => submission),
+    );
+  }
+}
+
+async function storePlain(
   context: EngineContext,
   claims: Claims,
   submissions: readonly Submission[],
@@ -74,6 +92,7 @@ async function submitPlain(
     workflow_id: submission.workflow_id,
     created_at: stored.now,
     replayed: false,
+    audited: submission.audit_entry !== undefined,
     tasks: submission.tasks.map((task, at) => ({
       id: task.id,
       local_id: task.local_id,
@@ -84,8 +103,9 @@ async function submitPlain(
 }
 
 function addPlain(builder: RowBuilder, submission: Submission): TaskState[] {
-  const { tasks } = submission;
+  const { tasks, audit_entry } = submission;
   const linked = tasks.some((task) => task.dependencies.length > 0);
+  if (audit_entry !== undefined) builder.rows.auditEntries.push(audit_entry);
   builder.addWorkflow(submission, { tasks: tasks.length, ended: [] }, linked);
   return tasks.map((task) => {
     const parents = new Map<string, boolean>();

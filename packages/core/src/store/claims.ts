@@ -60,7 +60,7 @@ const SETTLE_AND_CLAIM: ClaimStatement = {
 
 /** The first row has the lanes where tasks became ready, and the time. */
 const submitAndClaimText = ({ columns, from }: ClaimText): string => `select c.lanes, c.now, ${columns}
-    from ${from(`submit_and_claim(${SUBMISSION}, $31, row($32::integer[], $33, $34, $35, $36)::claim_terms) c`)}`;
+    from ${from(`submit_and_claim(${SUBMISSION}, $32, row($33::integer[], $34, $35, $36, $37)::claim_terms) c`)}`;
 
 const SUBMIT_AND_CLAIM: ClaimStatement = {
   plain: statement('workflows.submit_and_claim', submitAndClaimText(PLAIN)),

@@ -7,11 +7,11 @@ export const SUBMISSION = `row(
       row($9::uuid[], $10::uuid[], $11::boolean[], $12::boolean[], $13::boolean[]),
       row($14::uuid[], $15::uuid[], $16::integer[], $17::integer[], $18::boolean[], $19::text[], $20::text[], $21::jsonb[],
         $22::integer[], $23::smallint[], $24::integer[], $25::smallint[], $26::bigint[], $27::integer[]),
-      $28::json, $29::json, $30::integer[])::submission`;
+      $28::json, $29::json, $30::integer[], $31::text[])::submission`;
 
-/** Values of `$1` to `$31` of SUBMISSION. */
+/** Values of `$1` to `$32`, the last of which is the time. */
 export function submissionValues(rows: SubmissionRows, now: string | null): unknown[] {
-  const { workflows, edges, tasks, specs, kindIds } = rows;
+  const { workflows, edges, tasks, specs, kindIds, auditEntries } = rows;
   const areLinked = edges.length > 0;
   return [
     uuidArray(workflows.map(({ id }) => id)),
@@ -31,6 +31,7 @@ export function submissionValues(rows: SubmissionRows, now: string | null): unkn
     rows.isPlain ? null : JSON.stringify(tasks),
     specs.length > 0 ? JSON.stringify(specs) : null,
     numberArray(kindIds),
+    auditEntries.length > 0 ? textArray(auditEntries) : null,
     now,
   ];
 }

@@ -4,7 +4,7 @@ import type { Queryable, Statement } from './database.ts';
 import { SUBMISSION, submissionValues } from './submission-columns.ts';
 import { numberArray, uuidArray } from './transitions.ts';
 
-const MOMENT = 'with moment as materialized (select coalesce($31::timestamptz, clock_timestamp()) as now)';
+const MOMENT = 'with moment as materialized (select coalesce($32::timestamptz, clock_timestamp()) as now)';
 
 const SUBMIT: Statement = {
   name: 'workflows.submit',
@@ -166,6 +166,8 @@ export interface SubmissionRows {
   specs: SpecRow[];
   edges: EdgeRow[];
   kindIds: readonly number[];
+  /** Texts of entries for the audit log, in their order. */
+  auditEntries: string[];
 }
 
 /** Inserts everything in one statement. Returns the lanes where tasks became ready, and the time (ms). */

@@ -11,7 +11,7 @@ const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
  */
 export function auditCalls(app: FastifyInstance, audit: Pick<AuditLog, 'record'>): void {
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (!isAction(request, reply.statusCode)) {
+    if (!isUnrecorded(request, reply.statusCode)) {
       done(null, payload);
       return;
     }
@@ -26,11 +26,11 @@ export function auditCalls(app: FastifyInstance, audit: Pick<AuditLog, 'record'>
 
 type AuditedCall = Pick<FastifyRequest, 'method' | 'heddle'>;
 
-/** Returns whether the audit log has a call that is answered with this status. */
-export function isAction({ method, heddle }: AuditedCall, status: number): boolean {
+/** Returns whether a call that is answered with this status must still be recorded in the audit log. */
+export function isUnrecorded({ method, heddle }: AuditedCall, status: number): boolean {
   const { route, handleAttempt, tokenName } = heddle;
   const { scope, reportsWork, audited, url } = route;
-  if (url === undefined) return false;
+  if (url === undefined || heddle.audited) return false;
   if (audited === true) return status < 400 && tokenName !== null;
   if (READING.has(method)) return false;
   if (scope === 'work' || scope === 'read' || scope === null || reportsWork === true || handleAttempt !== null)

@@ -4,6 +4,8 @@ import type { FastifyRequest } from 'fastify';
 export type Call = Pick<FastifyRequest, 'headers' | 'heddle'> & {
   readonly body: unknown;
   readonly query: unknown;
+  /** Address of the caller. */
+  readonly ip?: string | undefined;
   readonly log: { warn(fields: object, message: string): void };
 };
 

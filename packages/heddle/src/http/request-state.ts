@@ -39,6 +39,8 @@ export interface RequestState {
   batchId: string | null;
   /** What else it created, for the audit log. */
   created: string | null;
+  /** Whether its entry of the audit log is stored. */
+  audited: boolean;
   bodyFault: HeddleError | null;
   bodyBytes: number;
 }
@@ -90,6 +92,7 @@ export function newRequestState(startedAt: number, route: RouteConfig): RequestS
     runner: null,
     batchId: null,
     created: null,
+    audited: false,
     bodyFault: null,
     bodyBytes: 0,
   };

@@ -31,6 +31,7 @@ before(async () => {
   const kinds = new ServerKinds(createKindDirectory({ database }));
   await kinds.add([defineKind({ name: 'checked', input: z.object({ width: z.number().min(1) }), run: () => null })]);
   const audit = {
+    entryOf: JSON.stringify,
     record: (entry: { action: string; object: string | null }) => {
       recorded.push(entry);
       return Promise.resolve();

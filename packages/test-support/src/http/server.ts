@@ -180,7 +180,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     agents: noAgents,
     queues: noQueues,
     overview: noOverview,
-    audit: { record: () => Promise.resolve(), list: () => Promise.resolve([]) },
+    audit: { entryOf: JSON.stringify, record: () => Promise.resolve(), list: () => Promise.resolve([]) },
     tokens,
     sessionRepository: noSessions,
     identityProvider: null,

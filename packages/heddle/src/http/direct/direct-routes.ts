@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { grants } from '@heddle/core/domain/token';
 import { parseStrictJson } from '@heddle/base/json/parse';
-import { isAction, recordOf } from '../audit.ts';
+import { isUnrecorded, recordOf } from '../audit.ts';
 import { admitToken } from '../auth.ts';
 import { limitsOf } from '../body-limits.ts';
 import type { Call, CallReply } from '../call.ts';
@@ -94,7 +94,14 @@ export class DirectRoutes {
       const body = bytes.length === 0 ? undefined : parseStrictJson(bytes, bodyRoot, bodyDepth, limitsOf(limits));
       const reply = new DirectReply();
       const answer = await run(
-        { headers: request.headers, heddle: state, body, query: {}, log: this.#context.log },
+        {
+          headers: request.headers,
+          heddle: state,
+          body,
+          query: {},
+          ip: request.socket.remoteAddress,
+          log: this.#context.log,
+        },
         reply,
       );
       await this.#audit(request, state, reply.statusCode);
@@ -113,7 +120,7 @@ export class DirectRoutes {
 
   async #audit({ method, socket }: IncomingMessage, heddle: RequestState, status: number): Promise<void> {
     const call = { method: method!, heddle };
-    if (!isAction(call, status)) return;
+    if (!isUnrecorded(call, status)) return;
     const object = heddle.created ?? heddle.batchId;
     await this.#context.audit.record(recordOf(call, { object, status, address: socket.remoteAddress ?? null }));
   }

@@ -4,6 +4,7 @@ import { kindsForWorkers } from '@heddle/core/engine/known-kinds';
 import type { IdempotencyKey, Submission, SubmitResult } from '@heddle/core/engine/port';
 import { isTerminal } from '@heddle/base/vocabulary/task-state';
 import { MANY_TASKS } from '../body-limits.ts';
+import { recordOf } from '../audit.ts';
 import type { Call, CallReply } from '../call.ts';
 import { requireCommandScope } from '../submit/check-commands.ts';
 import { buildSubmission, idempotencyOf, readIdempotencyKey } from '../submit/submission.ts';
@@ -74,7 +75,9 @@ export async function submit(request: Call, reply: CallReply, context: RouteCont
     body,
     name: (request.query as Static<typeof SubmitQuery>).batch_name ?? null,
     idempotency: idempotencyOf(readIdempotencyKey(request.headers['idempotency-key']), body),
+    audit_entry: entryOf(request, context),
   });
+  request.heddle.audited = result.audited === true;
   void reply.header('x-batch-id', result.workflow_id);
   const created = result.tasks
     .map((task, index) => ({ task, index }))
@@ -94,6 +97,14 @@ interface GivenTasks {
   name: string | null;
   idempotency: IdempotencyKey | null;
   with_duplicates?: boolean;
+  audit_entry?: string;
+}
+
+/** The entry of the audit log for a submission that creates its batch. */
+function entryOf({ heddle, ip }: Call, { audit }: RouteContext): string {
+  return audit.entryOf(
+    recordOf({ method: SUBMIT_ROUTE.method, heddle }, { object: heddle.batchId, status: 201, address: ip ?? null }),
+  );
 }
 
 /** Checks and stores tasks; adds warnings to the reply. */
@@ -101,7 +112,7 @@ export async function storeTasks(
   request: Pick<Call, 'heddle' | 'log'>,
   reply: Pick<CallReply, 'header'>,
   context: RouteContext,
-  { body, with_duplicates, ...given }: GivenTasks,
+  { body, with_duplicates, audit_entry, ...given }: GivenTasks,
 ): Promise<{ submission: Submission; result: SubmitResult }> {
   const submission = await buildSubmission(body, {
     ...given,
@@ -117,6 +128,7 @@ export async function storeTasks(
     submission.tasks.map(({ kind }) => kind),
   );
   if (with_duplicates === true) submission.with_duplicates = true;
+  if (audit_entry !== undefined) submission.audit_entry = audit_entry;
   const result = await context.operations.submit(submission);
   await warnOfKinds(context.engine, kindsForWorkers(submission.tasks), request, reply);
   return { submission, result };

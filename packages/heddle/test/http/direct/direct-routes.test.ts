@@ -223,6 +223,7 @@ test('requests that are not plain are served by the framework', async (context) 
 test('where tokens are required, they authorize, name the caller and are refused as elsewhere', async (context) => {
   const records: Omit<AuditRecord, 'at'>[] = [];
   const audit = {
+    entryOf: JSON.stringify,
     record: (record: Omit<AuditRecord, 'at'>) => Promise.resolve(void records.push(record)),
     list: () => Promise.resolve([]),
   };

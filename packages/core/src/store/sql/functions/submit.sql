@@ -1,11 +1,13 @@
 -- Stores workflows and tasks, and finds duplicates.
--- Locks: the kinds of the tasks, shared, by number; the rows it inserts. The caller has locked the parents of linked tasks.
+-- Locks: the kinds of the tasks, shared, by number; the rows it inserts; the end of the audit log. The caller has locked the parents of linked tasks.
 -- Callers: store/submissions.ts, store/claims.ts; store_nodes (trees.sql).
 
 -- Inserts validated workflows with their tasks; returns the lanes where tasks became ready. p_lease and p_holder: as in
 -- store_tasks.
 create or replace function submit_tasks(p_rows submission, p_now timestamptz, p_lease bigint, p_holder text)
 returns integer[] language plpgsql as $$
+declare
+  v_lanes integer[];
 begin
   -- Those of their tasks that have ended already failed.
   insert into workflow (id, name, linked, task_count, remaining, succeeded, failed, canceled, skipped, failing, failed_task,
@@ -25,9 +27,15 @@ begin
       as e(parent_id, child_id, requires_success, crosses, relayed);
   end if;
   if (p_rows.plain).ids is not null then
-    return store_plain_tasks(p_rows.plain, p_rows.kinds, p_now, p_lease, p_holder);
+    v_lanes := store_plain_tasks(p_rows.plain, p_rows.kinds, p_now, p_lease, p_holder);
+  else
+    v_lanes := store_tasks(p_rows.tasks, p_rows.specs, p_rows.kinds, p_now, p_lease, p_holder);
   end if;
-  return store_tasks(p_rows.tasks, p_rows.specs, p_rows.kinds, p_now, p_lease, p_holder);
+  -- Last, since all processes wait for its lock.
+  if p_rows.audit is not null then
+    perform append_audit(p_rows.audit);
+  end if;
+  return v_lanes;
 end $$;
 
 -- submit_tasks for a few tasks, whose statements take longer to plan than to run. Those of large sets are planned each time,

@@ -38,9 +38,9 @@ create type plain_tasks as (ids uuid[], workflow_ids uuid[], kind_ids integer[],
 
 -- Rows of submissions. workflows: `remaining` are those of their tasks that have not ended yet, `failed_tasks` the first
 -- of those that have, `kinds` the texts of arrays. Either `plain`, or `tasks` and `specs` as in store_tasks. `edges`,
--- `crosses` and `relayed`: null if there are none. kinds: those of the tasks.
+-- `crosses` and `relayed`: null if there are none. kinds: those of the tasks. audit: entries of the audit log, or null.
 create type submission as (workflows new_workflows, edges new_edges, plain plain_tasks, tasks json, specs json,
-  kinds integer[]);
+  kinds integer[], audit text[]);
 
 -- The answer of a settle; the task that it started, or null; whether a claim along with it may find tasks.
 create type settled as (moved json, started uuid, may_claim boolean);
