@@ -115,19 +115,24 @@ function boundaryAfter(parsed: readonly (readonly FormPart[])[], isNamed: boolea
   return `(?:[^${classOf(own + last.map((part) => (part.type === 'literal' ? '' : part.characters)).join(''))}]|$)`;
 }
 
-function boundaryBefore(parsed: readonly (readonly FormPart[])[]): string {
+/** What may stand directly before a value, and the characters that may join it to a secret word. */
+interface Boundary {
+  before: string;
+  joints: string;
+}
+
+function boundaryBefore(parsed: readonly (readonly FormPart[])[]): Boundary {
   const first = parsed.map((parts) => parts[0]!);
   const characters = first.map((part) => (part.type === 'literal' ? '' : part.characters)).join('');
-  const inner = Array.from(characters)
-    .filter((each) => !BEFORE_VALUES.has(each))
-    .join('');
-  const before = `[^${classOf(ALPHABETS.alnum! + NEVER_BEFORE_VALUES + inner)}]`;
-  const joints = Array.from(inner).filter((each) => JOINTS.has(each));
-  return joints.length === 0 ? before : `(?:${before}|${SECRET_WORD}[${classOf(joints.join(''))}])`;
+  const inner = Array.from(characters).filter((each) => !BEFORE_VALUES.has(each));
+  const before = `[^${classOf(ALPHABETS.alnum! + NEVER_BEFORE_VALUES + inner.join(''))}]`;
+  const joints = inner.filter((each) => JOINTS.has(each));
+  return { before, joints: joints.length === 0 ? '' : `[${classOf(joints.join(''))}]` };
 }
 
 /** From a name to the value. Short names must be words of their own. */
-function beforeValue(names: readonly string[], secretWord: boolean, boundary: string): string {
+function beforeValue(names: readonly string[], secretWord: boolean, { before, joints }: Boundary): string {
+  const boundary = joints === '' ? before : `(?:${before}|${SECRET_WORD}${joints})`;
   const gap = (max: number): string => `${TEXT}{0,${max}}?`;
   const pattern = (name: string): string => name.split('-').map(escapePattern).join('[ _.-]?');
   const isShort = (name: string): boolean => name.replaceAll('-', '').length <= SHORT_NAME_MAX;
@@ -142,7 +147,9 @@ function beforeValue(names: readonly string[], secretWord: boolean, boundary: st
     ...(short.length > 0 ? [`(?:\\b|_)(?i:${short.join('|')})${afterShort}`] : []),
   ];
   const named = choices.length === 1 ? choices[0]! : `(?:${choices.join('|')})`;
-  return secretWord ? named + SECRET_WORD + gap(AFTER_WORD_MAX) + boundary : named;
+  if (!secretWord) return named;
+  const afterWord = gap(AFTER_WORD_MAX) + boundary;
+  return named + SECRET_WORD + (joints === '' ? afterWord : `(?:${joints}|${afterWord})`);
 }
 
 function keywordsOfName(name: string): string[] {
