@@ -8,7 +8,7 @@ import { doubtOfAssignment, doubtOfPassword, doubtOfValue, isOfWords, isPartOfVa
 import { type Assignment, featuresOf } from './features.ts';
 import { knownPrefixOf } from './known-prefixes.ts';
 import { Letters, type LetterTables } from './letters.ts';
-import { elementBefore, kindsOf, nameBefore, namesDigest, wordsOf } from './names.ts';
+import { elementBefore, kindsOf, nameBefore, namesDigest, variableBefore, wordsOf } from './names.ts';
 import { type Network, probabilityOf } from './network.ts';
 import { HEX, isDigestLike } from './shapes.ts';
 
@@ -158,7 +158,8 @@ function assignmentOf(value: string, { path, text, at, key }: JudgedPlace): Assi
   const before = text.slice(lineStart, at);
   const keys = (key.key_path ?? '').split(/[.@]/);
   const last = keys.pop() ?? '';
-  const written = nameBefore(before) || elementBefore(text.slice(0, at));
+  const beside = nameBefore(before) || elementBefore(text.slice(0, at));
+  const written = (beside === 'default' && variableBefore(text.slice(0, at))) || beside;
   const name = key.key_name ?? (written === '' ? last : written);
   const after = text.slice(at + value.length, lineEnd === -1 ? undefined : lineEnd);
   return { value, name, parents: keys.join('.'), path, before, after };

@@ -11,7 +11,8 @@ export function prefixesOf(rules: readonly Rule[]): readonly string[] {
   const specific = rules.filter(({ judged, tags, by_name }) => !judged && !tags.includes('generic') && !by_name);
   const keywords = specific.flatMap(({ keywords: words, regex = '' }) => {
     const pattern = regex
-      .replace(/^(?:\\b|\(\?:|\()+/, '')
+      .replaceAll('\\b', '')
+      .replace(/^(?:\(\?:|\()+/, '')
       .replaceAll('\\', '')
       .toLowerCase();
     return words.filter((word) => pattern.startsWith(word) || pattern.includes(`|${word}`));

@@ -67,3 +67,10 @@ const ELEMENT_BEFORE = /<([A-Za-z_][\w.:-]{0,80})(?: [^<>]{0,80})?>[ \t]*\r?\n[ 
 export function elementBefore(text: string): string {
   return ELEMENT_BEFORE.exec(text.slice(-240))?.[1] ?? '';
 }
+
+const VARIABLE_BEFORE = /\bvariable "([\w-]{1,80})"\s*\{[^{}]{0,400}$/;
+
+/** Returns the name of the Terraform variable in whose block a text ends; empty outside of one. */
+export function variableBefore(text: string): string {
+  return VARIABLE_BEFORE.exec(text.slice(-520))?.[1] ?? '';
+}
