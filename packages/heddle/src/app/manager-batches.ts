@@ -1,3 +1,4 @@
+import type { Clock } from '@heddle/base/clock';
 import type { ReceivedMessage } from '@heddle/core/queue/port';
 
 export interface ManagerBatchesOptions {
@@ -5,6 +6,10 @@ export interface ManagerBatchesOptions {
   handle(messages: readonly ReceivedMessage[]): Promise<void>;
   /** Maximum concurrent batches. */
   underWayMax: number;
+  /** Messages that begin a batch beside a running one at once; fewer wait for more of them, at most `companyWaitMs`. */
+  besideMin: number;
+  companyWaitMs: number;
+  clock: Pick<Clock, 'after'>;
   /** Messages of a batch; a set is never split, so a larger one is a batch of its own. */
   messagesMax: number;
   /** Characters of the bodies of a batch; the same applies. */
@@ -18,8 +23,8 @@ interface WaitingSet {
 }
 
 /**
- * Groups the sets that receivers fetch into batches. A set starts at once while fewer than the maximum are running;
- * sets that arrive meanwhile are combined, since a batch costs the same statements and commits whatever its size.
+ * Groups the sets that receivers fetch into batches. A set starts at once if no batch is running; sets that arrive
+ * meanwhile are combined, since a batch costs the same statements and commits whatever its size.
  */
 export class ManagerBatches {
   readonly #options: ManagerBatchesOptions;
@@ -28,6 +33,7 @@ export class ManagerBatches {
   #waiting: WaitingSet[] = [];
   #waitingMessages = 0;
   #waitingCharacters = 0;
+  #waitsForCompany = false;
   #whenRoom = Promise.withResolvers<undefined>();
 
   constructor(options: ManagerBatchesOptions) {
@@ -41,7 +47,8 @@ export class ManagerBatches {
     this.#waiting.push({ messages, characters, ended });
     this.#waitingMessages += messages.length;
     this.#waitingCharacters += characters;
-    if (this.#underWay < this.#options.underWayMax) this.#begin();
+    if (this.#underWay === 0 || this.#waitingMessages >= this.#options.besideMin || !this.#hasRoom) this.#beginNext();
+    else this.#awaitCompany();
     return ended.promise;
   }
 
@@ -60,7 +67,18 @@ export class ManagerBatches {
     while (this.#runs.size > 0) await Promise.all(this.#runs);
   }
 
-  #begin(): void {
+  #awaitCompany(): void {
+    if (this.#waitsForCompany) return;
+    this.#waitsForCompany = true;
+    this.#options.clock.after(this.#options.companyWaitMs, () => {
+      this.#waitsForCompany = false;
+      this.#beginNext();
+    });
+  }
+
+  /** What waits while the maximum is running is taken by the first batch that ends. */
+  #beginNext(): void {
+    if (this.#waiting.length === 0 || this.#underWay >= this.#options.underWayMax) return;
     this.#underWay += 1;
     const run = this.#runAll().finally(() => this.#runs.delete(run));
     this.#runs.add(run);

@@ -35,6 +35,9 @@ export interface ManagerLoopOptions {
 }
 
 const BATCH_MAX = 500;
+/** A second small batch costs as much as the first one, and both update the same workflows. */
+const BESIDE_MIN = 200;
+const COMPANY_WAIT_MS = 20;
 /** More are fetched while a batch runs, and join the next one. */
 const RECEIVE_MAX = 100;
 const VISIBILITY_MS = 60_000;
@@ -67,6 +70,9 @@ export class ManagerLoop {
     this.#batches = new ManagerBatches({
       handle: (messages) => this.#handle(messages),
       underWayMax: receivers,
+      besideMin: BESIDE_MIN,
+      companyWaitMs: COMPANY_WAIT_MS,
+      clock,
       messagesMax: batchMax,
       charactersMax: SET_BYTES_MAX,
     });

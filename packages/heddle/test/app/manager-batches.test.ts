@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import { ManagerBatches } from '../../src/app/manager-batches.ts';
+import { VirtualClock } from '@heddle/base/clock';
 import type { ReceivedMessage } from '@heddle/core/queue/port';
 
 interface Batch {
@@ -9,11 +10,18 @@ interface Batch {
   end: PromiseWithResolvers<undefined>;
 }
 
-/** Batches of at most five messages or a hundred characters, two running at once, each until the test ends it. */
-function newBatches(): { batches: ManagerBatches; begun: Batch[] } {
+/**
+ * Batches of at most five messages or a hundred characters, two running at once, each until the test ends it; the second
+ * one has two messages, or waited 20 ms.
+ */
+function newBatches(): { batches: ManagerBatches; begun: Batch[]; clock: VirtualClock } {
   const begun: Batch[] = [];
+  const clock = new VirtualClock();
   const batches = new ManagerBatches({
     underWayMax: 2,
+    besideMin: 2,
+    companyWaitMs: 20,
+    clock,
     messagesMax: 5,
     charactersMax: 100,
     handle: (messages) => {
@@ -22,7 +30,7 @@ function newBatches(): { batches: ManagerBatches; begun: Batch[] } {
       return end.promise;
     },
   });
-  return { batches, begun };
+  return { batches, begun, clock };
 }
 
 function set(...bodies: string[]): ReceivedMessage[] {
@@ -39,22 +47,39 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('batches of the manager', () => {
-  it('starts a set at once, and combines those that arrive meanwhile', async () => {
+  it('starts a set at once, one beside it if enough messages wait, and combines the others', async () => {
     const { batches, begun } = newBatches();
-    const ends = ['a', 'b', 'c', 'd'].map((body) => batches.add(set(body)));
+    const ends = ['a', 'b', 'c', 'd', 'e', 'f'].map((body) => batches.add(set(body)));
     assert.deepEqual(
       begun.map(({ bodies }) => bodies),
-      [['a'], ['b']],
+      [['a'], ['b', 'c']],
     );
     begun[0]!.end.resolve(undefined);
     await ends[0];
-    assert.deepEqual(begun[2]!.bodies, ['c', 'd']);
+    assert.deepEqual(begun[2]!.bodies, ['d', 'e', 'f']);
     begun[2]!.end.resolve(undefined);
-    await Promise.all([ends[2], ends[3]]);
+    await Promise.all(ends.slice(3));
     begun[1]!.end.resolve(undefined);
     await batches.drain();
-    void batches.add(set('e'));
-    assert.deepEqual(begun[3]!.bodies, ['e']);
+    void batches.add(set('g'));
+    assert.deepEqual(begun[3]!.bodies, ['g']);
+  });
+
+  it('starts a set beside a long batch when it has waited, and not beyond the maximum', async () => {
+    const { batches, begun, clock } = newBatches();
+    void batches.add(set('long'));
+    void batches.add(set('a'));
+    await clock.advance(19);
+    assert.equal(begun.length, 1);
+    await clock.advance(1);
+    assert.deepEqual(begun[1]!.bodies, ['a']);
+    void batches.add(set('b'));
+    await clock.advance(100);
+    assert.equal(begun.length, 2);
+    begun[1]!.end.resolve(undefined);
+    await isSettled(new Promise(() => undefined));
+    assert.deepEqual(begun[2]!.bodies, ['b']);
+    assert.equal(clock.timers, 0);
   });
 
   it('splits no set, and combines none beyond the limits of a batch', async () => {
@@ -63,13 +88,13 @@ describe('batches of the manager', () => {
     for (const bodies of [['1'], ['2'], ['a', 'b', 'c'], ['d', 'e', 'f'], [long], [long], 'ghijklm'.split('')]) {
       void batches.add(set(...bodies));
     }
-    for (let at = 0; at < 6; at += 1) {
+    for (let at = 0; at < 5; at += 1) {
       begun[at]!.end.resolve(undefined);
       await isSettled(new Promise(() => undefined));
     }
     assert.deepEqual(
       begun.map(({ bodies }) => bodies),
-      [['1'], ['2'], ['a', 'b', 'c'], ['d', 'e', 'f', long], [long], 'ghijklm'.split('')],
+      [['1'], ['2', 'a', 'b', 'c'], ['d', 'e', 'f', long], [long], 'ghijklm'.split('')],
     );
     await batches.drain();
   });
@@ -77,7 +102,7 @@ describe('batches of the manager', () => {
   it('has capacity until the next batch is full', async () => {
     const { batches, begun } = newBatches();
     void batches.add(set('1'));
-    void batches.add(set('2'));
+    void batches.add(set('2', '3'));
     void batches.add(set('a', 'b', 'c', 'd'));
     assert.ok(await isSettled(batches.room()));
     void batches.add(set('e'));
@@ -91,11 +116,11 @@ describe('batches of the manager', () => {
   it('reports the failure of a batch to all its sets, and continues with the next', async () => {
     const { batches, begun } = newBatches();
     const failing = assert.rejects(batches.add(set('1')), /the database is away/);
-    const other = batches.add(set('2'));
-    const next = batches.add(set('3'));
+    const other = batches.add(set('2', '3'));
+    const next = batches.add(set('4'));
     begun[0]!.end.reject(new Error('the database is away'));
     await failing;
-    assert.deepEqual(begun[2]!.bodies, ['3']);
+    assert.deepEqual(begun[2]!.bodies, ['4']);
     begun[1]!.end.resolve(undefined);
     begun[2]!.end.resolve(undefined);
     await Promise.all([other, next]);

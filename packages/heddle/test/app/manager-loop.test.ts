@@ -199,14 +199,19 @@ describe('the loop of the manager', () => {
     );
     const loop = startLoop({ manager, queue, engine: { onReady: () => () => undefined } }, { receiveMax: 10 });
     await eventually(
-      async () => (await queue.depth(MANAGER_QUEUE)).in_flight === 60,
-      'all are fetched while the first sets are under way',
+      async () => sizes.length === 2 && (await queue.depth(MANAGER_QUEUE)).in_flight === 60,
+      'all are fetched while the first set is under way, and those that waited run beside it',
     );
-    assert.deepEqual(sizes, [10, 10]);
     const stopped = loop.stop();
     goOn.resolve(undefined);
     await stopped;
-    assert.deepEqual(sizes, [10, 10, 40]);
+    const [first, ...combined] = sizes;
+    assert.equal(first, 10);
+    assert.ok(combined.length <= 2, `of six sets ran ${sizes.join(', ')}`);
+    assert.equal(
+      combined.reduce((sum, size) => sum + size),
+      50,
+    );
     assert.deepEqual(await queue.depth(MANAGER_QUEUE), { visible: 0, in_flight: 0, delayed: 0, dead: 0 });
     await queue.close();
   });
