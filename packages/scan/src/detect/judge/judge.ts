@@ -4,11 +4,12 @@ import { type Confidence, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import type { Candidate } from '../matches.ts';
 import { checksumHolds } from '../rules/checksum.ts';
 import type { KeyPath } from '../structure/key-path.ts';
+import { holdsValue } from '../structure/named-beside.ts';
 import { doubtOfAssignment, doubtOfPassword, doubtOfValue, isOfWords, isPartOfValue } from './doubts.ts';
 import { type Assignment, featuresOf } from './features.ts';
 import { knownPrefixOf } from './known-prefixes.ts';
 import { Letters, type LetterTables } from './letters.ts';
-import { elementBefore, kindsOf, nameBefore, namesDigest, variableBefore, wordsOf } from './names.ts';
+import { elementBefore, kindsOf, nameBefore, nameBeside, namesDigest, wordsOf } from './names.ts';
 import { type Network, probabilityOf } from './network.ts';
 import { HEX, isDigestLike } from './shapes.ts';
 
@@ -158,8 +159,8 @@ function assignmentOf(value: string, { path, text, at, key }: JudgedPlace): Assi
   const before = text.slice(lineStart, at);
   const keys = (key.key_path ?? '').split(/[.@]/);
   const last = keys.pop() ?? '';
-  const beside = nameBefore(before) || elementBefore(text.slice(0, at));
-  const written = (beside === 'default' && variableBefore(text.slice(0, at))) || beside;
+  const own = nameBefore(before) || elementBefore(text.slice(0, at));
+  const written = (holdsValue(own) && nameBeside(text.slice(0, at))) || own;
   const name = key.key_name ?? (written === '' ? last : written);
   const after = text.slice(at + value.length, lineEnd === -1 ? undefined : lineEnd);
   return { value, name, parents: keys.join('.'), path, before, after };

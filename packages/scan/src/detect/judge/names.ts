@@ -22,7 +22,7 @@ const OWNED =
 const ABOUT =
   /(?:^|_)(?:id|ids|url|uri|urls|name|names|label|path|paths|file|files|filename|dir|header|headers|hash|hashes|type|types|endpoint|prefix|suffix|arn|ref|reference|expiry|expires|expiration|length|len|size|count|limit|max|min|regex|regexp|pattern|field|fields|column|placeholder|title|message|msg|error|hint|help|text|description|desc|policy|format|class|classname|selector|element|input|button|form|icon|image|link|page|version|date|time|timestamp|status|state|code|mode|kind|provider|issuer|algorithm|alg|digest|checksum|sha|sha1|sha256|md5|integrity|etag|fingerprint|thumbprint|index|offset|position|cursor|next|previous|separator|delimiter|event|action|scheme|strategy|scope|scopes|store|manager|service|factory|handler|helper|validator|parser|generator|required|enabled|disabled|visible|changed|reset|confirm|confirmation|strength|rule|rules|attribute|attributes|param|parameter|variable|var|env|source|target|secret_name|keyword|keycode|keyboard|keymap|shortcut|hotkey|press|down|up|color|colour|style|width|height|locale|lang|language|translation|i18n|schema|table|database_key|primary_key|foreign_key|partition|sort|cache_key|cache|test|group|order|event_key|storage_key|session_key_name|query|data_key|map|object|item|value_key|object_key|mgr|handler|realm|util|utils|impl)$/;
 const OPEN =
-  /public|publishable|(?:^|_)(?:pub|manager|maintainer|committer|signer|csrf|xsrf|authenticity|nonce|etag|example|sample|dummy|fake|mock|placeholder|test|tests|testing|site_?key|anon|cursor|page|continuation|next|sync|translation|i18n|locale|cache|primary|foreign|sort|partition|index|lookup|hot|host|monkey|turkey|donkey|keyboard|keyword|monkeys|tokenize|tokenizer|eof|eos|bos|pad|unk|mask)(?:_|$)/;
+  /public|publishable|(?:^|_)(?:pub|manager|maintainer|committer|signer|csrf|xsrf|authenticity|idempotency|client_request|token_bytes|nonce|etag|example|sample|dummy|fake|mock|placeholder|test|tests|testing|site_?key|anon|cursor|page|continuation|next|sync|translation|i18n|locale|cache|primary|foreign|sort|partition|index|lookup|hot|host|monkey|turkey|donkey|keyboard|keyword|monkeys|tokenize|tokenizer|eof|eos|bos|pad|unk|mask)(?:_|$)/;
 
 /** Writes a name in words divided by underscores: `dbPassword` and `DB-PASSWORD` become `db_password`. */
 export function wordsOf(name: string): string {
@@ -54,7 +54,7 @@ export function namesDigest(name: string): boolean {
   return DIGEST.test(wordsOf(name));
 }
 
-const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\])\\:=(,>?|.+]{0,12}$/;
+const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\])\\:=(,>?|.+@]{0,12}$/;
 
 /** Returns the name that a value is assigned to, by the text before it; empty without one. */
 export function nameBefore(text: string): string {
@@ -69,8 +69,11 @@ export function elementBefore(text: string): string {
 }
 
 const VARIABLE_BEFORE = /\bvariable "([\w-]{1,80})"\s*\{[^{}]{0,400}$/;
+const PAIR_BEFORE =
+  /([\w.-]{1,80})(?:["'<,]|\r?\n)(?:\/(?:name|key)>)?[\s,]{0,40}<?["']?\w{3,8}["']?\s{0,3}[=:>]\s{0,3}["']?$/i;
 
-/** Returns the name of the Terraform variable in whose block a text ends; empty outside of one. */
-export function variableBefore(text: string): string {
-  return VARIABLE_BEFORE.exec(text.slice(-520))?.[1] ?? '';
+/** Returns the name that stands beside a value whose own name only says that it is one; empty without one. */
+export function nameBeside(text: string): string {
+  const near = text.slice(-520);
+  return VARIABLE_BEFORE.exec(near)?.[1] ?? PAIR_BEFORE.exec(near)?.[1] ?? '';
 }

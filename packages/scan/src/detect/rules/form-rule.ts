@@ -61,6 +61,8 @@ const NUMBERS = '^[0-9._-]+$';
 const CALLED_DIGEST =
   '(?is:(?:sha-?(?:1|256|512)|md5|integrity|commit|checksum|digest|hash|revision|etag|fingerprint)(?:s|sum|[_-]?id|[_-]?hex)?[^0-9a-z](?:.{0,50}[^0-9a-z])?[a-f0-9-]{7,128}.?$)';
 const MARKED_DIGEST = '(?is:[@#/][a-f0-9-]{7,128}.?$)';
+/** Matches whose value directly follows the name of a digest, in base64 as in lists of installed files. */
+const NAMED_DIGEST = '(?i:(?:sha-?(?:1|224|256|384|512)|md5)[=: -]{1,3}["\'`]?[A-Za-z0-9+/=_-]{20,100}.?$)';
 /** Digits on a line of their own, after text that assigns nothing. */
 const LISTED_DIGEST = '(?is:^[^=:>"\'`\n]*\n[ \t]*[a-f0-9]{32,128}.?$)';
 /** Matches whose value is the last part of a version. */
@@ -169,7 +171,7 @@ function exceptions(parsed: readonly (readonly FormPart[])[]): Allowlist[] {
   return [
     ...(isMixed ? [exception('words', 'secret', mayBeNumber ? words : [...words, NUMBERS])] : []),
     exception('what is no secret', 'match', [
-      ...[NO_SECRET, CALLED_DIGEST, LISTED_DIGEST, PART_OF_VERSION],
+      ...[NO_SECRET, CALLED_DIGEST, NAMED_DIGEST, LISTED_DIGEST, PART_OF_VERSION],
       ...(hasMark ? [] : [MARKED_DIGEST]),
     ]),
   ];
