@@ -121,8 +121,8 @@ const OUTPUT: readonly Attack[] = of('output', {
 const ENDINGS: readonly Attack[] = of('endings', {
   abort: { ends: 'WORKER_LOST' },
   // The kernel does not deliver such signals to the first process of a namespace, which then continues.
-  'segmentation-fault': { ends: 'WORKER_LOST', timeout_ms: 1_000, but: { jail: ['TASK_TIMEOUT', 'WORKER_LOST'] } },
-  'kills-itself': { ends: 'WORKER_LOST', timeout_ms: 1_000, but: { jail: ['TASK_TIMEOUT', 'WORKER_LOST'] } },
+  'segmentation-fault': { ends: 'WORKER_LOST', timeout_ms: 3_000, but: { jail: ['TASK_TIMEOUT', 'WORKER_LOST'] } },
+  'kills-itself': { ends: 'WORKER_LOST', timeout_ms: 3_000, but: { jail: ['TASK_TIMEOUT', 'WORKER_LOST'] } },
   'exit-0': { ends: 'WORKER_LOST' },
   'exit-7': { ends: 'WORKER_LOST' },
   throw: { ends: 'EXECUTION_FAILED' },

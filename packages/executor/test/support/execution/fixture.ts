@@ -69,7 +69,7 @@ export function jobOf(code: EventCode, event_name: string, changes: RunChanges =
     client: changes.client ?? 'test',
     code,
     args: Buffer.from(JSON.stringify(changes.args ?? {})),
-    timeout_ms: changes.timeout_ms ?? 10_000,
+    timeout_ms: changes.timeout_ms ?? 60_000,
     memory_mb: changes.memory_mb ?? 128,
     result_bytes_max: changes.result_bytes_max ?? RESULT_BYTES_MAX,
     traceparent: null,
