@@ -6,7 +6,6 @@ export type Call = Pick<FastifyRequest, 'headers' | 'heddle'> & {
   readonly query: unknown;
   /** Address of the caller. */
   readonly ip?: string | undefined;
-  readonly log: { warn(fields: object, message: string): void };
 };
 
 /** Takes what a handler answers beside the body that it returns. */

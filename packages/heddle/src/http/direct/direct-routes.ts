@@ -100,7 +100,6 @@ export class DirectRoutes {
           body,
           query: {},
           ip: request.socket.remoteAddress,
-          log: this.#context.log,
         },
         reply,
       );

@@ -110,7 +110,7 @@ function createRoute(app: App, context: RouteContext): void {
       const fields = requireJobFields(NewJobFields, request.body, context.newId);
       const kinds = requireCallable(request, fields.workflow, context);
       const job = await context.jobs.create(newJobFromWire(fields));
-      await warnOfKinds(context.engine, kinds, request, reply);
+      await warnOfKinds(context, kinds, reply);
       return reply.code(201).header('location', `/v1/jobs/${job.id}`).send(jobDetailToWire(job));
     },
   });
@@ -227,7 +227,7 @@ function changeRoute(app: App, context: RouteContext): void {
       const fields = requireJobFields(JobChangeFields, request.body, context.newId);
       const kinds = fields.workflow === undefined ? [] : requireCallable(request, fields.workflow, context);
       const changed = foundJob(job, await context.jobs.update(job, jobChangeFromWire(fields)));
-      await warnOfKinds(context.engine, kinds, request, reply);
+      await warnOfKinds(context, kinds, reply);
       return jobDetailToWire(changed);
     },
   });

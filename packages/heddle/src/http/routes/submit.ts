@@ -109,7 +109,7 @@ function entryOf({ heddle, ip }: Call, { audit }: RouteContext): string {
 
 /** Checks and stores tasks; adds warnings to the reply. */
 export async function storeTasks(
-  request: Pick<Call, 'heddle' | 'log'>,
+  request: Pick<Call, 'heddle'>,
   reply: Pick<CallReply, 'header'>,
   context: RouteContext,
   { body, with_duplicates, audit_entry, ...given }: GivenTasks,
@@ -130,7 +130,7 @@ export async function storeTasks(
   if (with_duplicates === true) submission.with_duplicates = true;
   if (audit_entry !== undefined) submission.audit_entry = audit_entry;
   const result = await context.operations.submit(submission);
-  await warnOfKinds(context.engine, kindsForWorkers(submission.tasks), request, reply);
+  await warnOfKinds(context, kindsForWorkers(submission.tasks), reply);
   return { submission, result };
 }
 

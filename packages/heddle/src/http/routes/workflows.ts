@@ -98,7 +98,7 @@ export async function storeWorkflow(
   const submission = { name, root, notify, traceparent, idempotency, job_run_id: null };
   const result = await context.operations.submitWorkflow(submission);
   request.heddle.created = result.workflow_id;
-  const warnings = await warnOfKinds(context.engine, kindsForWorkers(tasksIn(root)), request, reply);
+  const warnings = await warnOfKinds(context, kindsForWorkers(tasksIn(root)), reply);
   return { name, result, warnings };
 }
 

@@ -1,5 +1,6 @@
+import type { Logger } from '@heddle/base/log';
 import type { Engine } from '@heddle/core/engine/port';
-import type { Call, CallReply } from '../call.ts';
+import type { CallReply } from '../call.ts';
 import { unknownKindToWire, WARNINGS_HEADER, type SubmissionWarningDto } from '../wire/submission-warning.ts';
 
 /** Clients limit the headers of a response. */
@@ -10,9 +11,8 @@ const HEADER_CHARS_MAX = 4_096;
  * them. The submission is already stored: if the kinds cannot be checked, the response has no warnings.
  */
 export async function warnOfKinds(
-  engine: Pick<Engine, 'unknownKinds'>,
+  { engine, log }: { engine: Pick<Engine, 'unknownKinds'>; log: Pick<Logger, 'warn'> },
   kinds: readonly string[],
-  request: Pick<Call, 'log'>,
   reply: Pick<CallReply, 'header'>,
 ): Promise<SubmissionWarningDto[]> {
   try {
@@ -20,7 +20,7 @@ export async function warnOfKinds(
     if (warnings.length > 0) void reply.header(WARNINGS_HEADER, headerText(warnings));
     return warnings;
   } catch (error) {
-    request.log.warn({ err: error }, 'could not check the kinds of a submission');
+    log.warn({ err: error }, 'could not check the kinds of a submission');
     return [];
   }
 }

@@ -180,6 +180,20 @@ test('failures are answered by the framework, with the id of their batch', async
   assert.deepEqual([broken.status, broken.body.includes('secret')], [500, false]);
 });
 
+test('a submission whose kinds cannot be checked is answered without warnings, and logged, served either way', async (context) => {
+  const warnings: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (_fields, message) => void warnings.push(message) };
+  const { send, inject, stub, frameworkRuns } = await serve(context, { log });
+  stub.unknownKinds = () => Promise.reject(new Error('the database is away'));
+  assert.equal((await send(post([task()]))).status, 201);
+  assert.equal(frameworkRuns(), 0);
+  assert.equal((await inject(post([task()]))).status, 201);
+  assert.deepEqual(
+    warnings,
+    Array.from({ length: 2 }, () => 'could not check the kinds of a submission'),
+  );
+});
+
 test('requests that are not plain are served by the framework', async (context) => {
   const { port, send, stub, inject, frameworkRuns } = await serve(context, {
     config: { allowedHosts: [], trustedProxies: ['10.0.0.0/8'] },
