@@ -14,6 +14,9 @@ export interface Input {
 /** Bytes per read. */
 export const CHUNK_BYTES = 256 * 1024;
 
+/** Bytes of the first buffer for an object of unknown size: most are small, or are read past the buffer. */
+const FIRST_BYTES = 4 * 1024;
+
 const EMPTY = new Uint8Array(0);
 
 /** Reads an object through a buffer: forward, and at any offset if the reader's access is `range`. */
@@ -26,6 +29,8 @@ export class ByteSource implements Input {
   /** The object's offset of `#end`. */
   #offset = 0;
   #ended = false;
+  /** The last read filled a buffer that can grow, of an object of unknown size. */
+  #isFilled = false;
 
   constructor(reader: ObjectReader, capacity = CHUNK_BYTES) {
     this.reader = reader;
@@ -105,28 +110,27 @@ export class ByteSource implements Input {
       this.#end -= this.#start;
       this.#start = 0;
     }
+    if (this.#end === this.#buffer.length || this.#isFilled) this.#grow();
     const remaining = this.#buffer.length - this.#end;
-    if (remaining === 0) {
-      this.#grow();
-      return this.#fill();
-    }
     const count = await this.reader.read(this.#buffer, this.#end, remaining, this.#offset);
+    this.#isFilled = count === remaining && this.reader.size < 0 && this.#buffer.length < this.#capacity;
     this.#end += count;
     this.#offset += count;
     this.#ended = count === 0;
   }
 
-  /** Grows the buffer: an object that grew after it was opened needs more than its size said. */
+  /** Grows the buffer: an object of unknown size is large, or one that grew after it was opened has more than its size. */
   #grow(): void {
-    if (this.#buffer.length >= this.#capacity) throw new Error('byte source: request exceeds the capacity');
-    const buffer = new Uint8Array(this.#capacity);
+    const { length } = this.#buffer;
+    if (length >= this.#capacity) throw new Error('byte source: request exceeds the capacity');
+    const buffer = new Uint8Array(Math.min(this.#capacity, length * 4));
     buffer.set(this.#buffer);
     this.#buffer = buffer;
   }
 
   #capacityNeeded(): number {
     const { size } = this.reader;
-    return size < 0 ? this.#capacity : Math.max(1024, Math.min(this.#capacity, size + 1));
+    return Math.min(this.#capacity, size < 0 ? FIRST_BYTES : Math.max(1024, size + 1));
   }
 }
 

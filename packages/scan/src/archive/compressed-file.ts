@@ -1,14 +1,13 @@
-import { ObjectFault } from '../source/port.ts';
+import { ObjectFault, type ObjectReader } from '../source/port.ts';
 import { ByteSource, MeteredInput } from './byte-source.ts';
 import type { ArchiveBudget } from './context.ts';
-import { EntryContent } from './entry-content.ts';
+import { EntryContent, entryBytesFault } from './entry-content.ts';
 import { admitName } from './entry-name.ts';
 import type { ArchiveEntry, ArchiveReader, CompressedFormat } from './port.ts';
 import { BLOCK_BYTES, isTarHead } from './tar/header.ts';
 import { TarReader } from './tar/reader.ts';
 import { createUnpacker } from './compressed.ts';
 import { gzipName } from './unpack/gzip.ts';
-import { StoredUnpacker } from './unpack/unpacker.ts';
 
 /**
  * Opens a compressed file as an archive of one entry or, if it contains a tar file, as that tar file: one archive, not
@@ -86,10 +85,36 @@ class CompressedFile implements ArchiveReader {
     return Promise.resolve({ name, kind: 'file', size_hint: -1, open: () => this.#open(path) });
   }
 
-  #open(path: string): EntryContent {
-    const unpacker = new StoredUnpacker(this.#unpacked, Infinity);
-    const { entryBytesMax } = this.#budget.limits;
-    return new EntryContent({ path, size: -1, unpacker, budget: null, entryBytesMax });
+  #open(path: string): ObjectReader {
+    return new UnpackedFile(this.#unpacked, path, this.#budget.limits.entryBytesMax);
+  }
+}
+
+/** Reads the content without a copy of its own; it is charged where it is unpacked. */
+class UnpackedFile implements ObjectReader {
+  readonly size = -1;
+  readonly access = 'carry';
+  readonly #unpacked: ByteSource;
+  readonly #path: string;
+  readonly #bytesMax: number;
+  #read = 0;
+
+  constructor(unpacked: ByteSource, path: string, bytesMax: number) {
+    this.#unpacked = unpacked;
+    this.#path = path;
+    this.#bytesMax = bytesMax;
+  }
+
+  async read(target: Uint8Array, start: number, length: number): Promise<number> {
+    const remaining = this.#bytesMax - this.#read;
+    if (remaining === 0 && (await this.#unpacked.peek(1)).length > 0) throw entryBytesFault(this.#path, this.#bytesMax);
+    const count = await this.#unpacked.readInto(target, start, Math.min(length, remaining));
+    this.#read += count;
+    return count;
+  }
+
+  close(): undefined {
+    return undefined;
   }
 }
 

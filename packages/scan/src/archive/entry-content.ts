@@ -78,8 +78,7 @@ export class EntryContent implements ObjectReader {
       }
     }
     if (piece.length > remaining) {
-      const message = `the entry holds more than ${bytesText(entryBytesMax)}`;
-      this.#fault ??= new BudgetFault('entry', { code: 'entry_bytes_budget', path, message, extent: 'partial' });
+      this.#fault ??= entryBytesFault(path, entryBytesMax);
       fitting = Math.min(fitting, remaining);
     }
     if (fitting > 0) this.#piece = fitting < piece.length ? piece.subarray(0, fitting) : piece;
@@ -117,6 +116,12 @@ export class EntryContent implements ObjectReader {
     if (crc !== undefined && this.#crc !== crc) return notice(path, "the entry's checksum is wrong");
     return undefined;
   }
+}
+
+/** Builds the fault of an entry that was read up to its limit. */
+export function entryBytesFault(path: string, bytesMax: number): BudgetFault {
+  const message = `the entry holds more than ${bytesText(bytesMax)}`;
+  return new BudgetFault('entry', { code: 'entry_bytes_budget', path, message, extent: 'partial' });
 }
 
 /** Builds a notice: something is wrong with an archive that was read nevertheless. */

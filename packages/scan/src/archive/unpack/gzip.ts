@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 
 import type { Input } from '../byte-source.ts';
 import { Damage, takeBytes, type Remark, type Unpacker } from './unpacker.ts';
+import { TRAILER_BYTES, unpackWhole } from './whole-member.ts';
 import { ZlibUnpacker } from './zlib.ts';
 
 const FLAG = { headerChecksum: 2, extra: 4, name: 8, comment: 16 } as const;
@@ -9,7 +10,7 @@ const FLAG = { headerChecksum: 2, extra: 4, name: 8, comment: 16 } as const;
 /** Decompresses the concatenated members of a gzip file. */
 export class GzipUnpacker implements Unpacker {
   readonly #input: Input;
-  #member: ZlibUnpacker | null = null;
+  #member: Unpacker | null = null;
   #members = 0;
   #crc = 0;
   #length = 0;
@@ -39,7 +40,8 @@ export class GzipUnpacker implements Unpacker {
       return false;
     }
     await passHeader(this.#input);
-    this.#member = new ZlibUnpacker('deflate', this.#input);
+    const whole = this.#members === 0 ? await unpackWhole(this.#input) : null;
+    this.#member = whole ?? new ZlibUnpacker('deflate', this.#input);
     this.#members++;
     this.#crc = this.#length = 0;
     return true;
@@ -48,7 +50,7 @@ export class GzipUnpacker implements Unpacker {
   async #finish(): Promise<void> {
     this.#member!.close();
     this.#member = null;
-    const trailer = await takeBytes(this.#input, 8, "a gzip member's trailer");
+    const trailer = await takeBytes(this.#input, TRAILER_BYTES, "a gzip member's trailer");
     const view = new DataView(trailer.buffer, trailer.byteOffset);
     if (view.getUint32(0, true) !== this.#crc) throw new Damage('the checksum of a gzip member is wrong');
     if (view.getUint32(4, true) !== this.#length % 2 ** 32) throw new Damage('the length of a gzip member is wrong');

@@ -1,6 +1,7 @@
 import { createInflateRaw, createZstdDecompress, type InflateRaw, type ZstdDecompress } from 'node:zlib';
 
 import { CHUNK_BYTES, type Input } from '../byte-source.ts';
+import { freeOwnBuffer } from './own-buffer.ts';
 import { Damage, type Unpacker } from './unpacker.ts';
 
 /** Decompresses one raw deflate stream or one Zstandard frame. Leaves what follows it in the input. */
@@ -13,6 +14,8 @@ export class ZlibUnpacker implements Unpacker {
   #finishing = false;
   #closed = false;
   #ended = false;
+  /** The last piece, which is not used any more when the next one is requested. */
+  #given: Uint8Array | null = null;
   #failure: Error | null = null;
   #wake: () => void = () => undefined;
 
@@ -37,9 +40,10 @@ export class ZlibUnpacker implements Unpacker {
   }
 
   async next(): Promise<Uint8Array | null> {
+    this.#freeGiven();
     for (;;) {
       const piece = this.#engine.read() as Buffer | null;
-      if (piece !== null) return piece;
+      if (piece !== null) return (this.#given = piece);
       if (this.#failure !== null) throw damageOf(this.#failure);
       if (this.#ended) return null;
       if (this.#writing || this.#finishing) await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -66,7 +70,16 @@ export class ZlibUnpacker implements Unpacker {
     });
   }
 
+  /** Frees the buffer of the last piece, unless the engine may still write into the rest of it. */
+  #freeGiven(): void {
+    const given = this.#given;
+    if (given === null || (!this.#ended && given.byteOffset + given.length < CHUNK_BYTES)) return;
+    freeOwnBuffer(given, CHUNK_BYTES);
+    this.#given = null;
+  }
+
   close(): void {
+    this.#freeGiven();
     this.#closed = true;
     this.#engine.destroy();
   }
