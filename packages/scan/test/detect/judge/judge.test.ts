@@ -55,6 +55,38 @@ test('digests that are named as such are no secrets', () => {
   assert.equal(only('app.yaml', 'token_sha256: {{hex:64}}\n'), undefined);
 });
 
+test('a name beside a value is its name, in text of any format', () => {
+  for (const text of [
+    '{"name": "SHOP_API_TOKEN", "value": "{{alnum:40}}"}',
+    '<add key="ShopApiToken" value="{{alnum:40}}" />',
+    '- name: SHOP_API_TOKEN\n  value: "{{alnum:40}}"\n',
+    'variable "SHOP_API_TOKEN" {\n  type    = string\n  default = "{{alnum:40}}"\n}\n',
+  ])
+    assert.match(
+      only('notes.txt', text)?.confidence_reason ?? text,
+      /^assigned to the name SHOP_API_TOKEN|ShopApiToken/,
+    );
+  assert.equal(only('notes.txt', '{"name": "SHOP_TOKEN_NAME", "value": "{{lower:12}}"}'), undefined);
+});
+
+test('the tokens of a vocabulary are no secrets', () => {
+  assert.equal(only('vocabulary.json', '{"rank": 4, "token_bytes": "{{alnum:15}}=", "token_str": "x"}'), undefined);
+});
+
+test('what directly follows the name of a digest is no credential of the provider before it', () => {
+  assert.equal(only('RECORD', 'wasabi/tests/test_tables.py,sha256={{alnum:40}},4500\n'), undefined);
+  assert.equal(only('RECORD', 'wasabi_secret={{alnum:40}}\n')?.rule_id, 'wasabi-access-key');
+});
+
+test('a hyphen may join a value to the word that must stand before it', () => {
+  const rule =
+    '[[rules]]\nid = "one"\nnames = ["prospect"]\nsecretWord = true\nforms = ["{{lower-:32}}"]\ndescription = "x"\n';
+  const detector = detectorOf(rule);
+  const value = 'k3q8zt0b5x7m2rfj9c1ld4vw6n8hs0py';
+  assert.equal(scanObject(detector, `prospect-token-${value}\n`)[0]?.secret, value);
+  assert.deepEqual(scanObject(detector, `prospect-${value}\n`), []);
+});
+
 test('a heading gives a name to the values under it', () => {
   const found = only('app.yaml', 'credentials:\n  shop: "{{alnum:40}}"\n')!;
   assert.deepEqual(
