@@ -45,7 +45,7 @@ export function optionsFor(path: string, changes: Partial<ScanOptions> = {}): Sc
     ...SCAN_DEFAULTS,
     frontierCapacity: 256,
     sources: [{ type: 'path', path }],
-    ruleTimeoutMs: 1000,
+    ruleTimeoutMs: 60_000,
     rules: RULES,
     threads: 2,
     ...changes,
