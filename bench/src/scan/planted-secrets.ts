@@ -16,9 +16,8 @@ const FORMATS: Readonly<Record<string, (random: PseudoRandom) => string>> = {
   'aws-access-key-id': (random) => ['AK', 'IA', random.text(`${UPPER}234567`, 16)].join(''),
   'gcp-api-key': (random) => ['AI', 'za', random.text(BASE64_URL, 34), random.text(WORD, 1)].join(''),
   'npm-access-token': (random) => withChecksum('crc32-base62', ['np', 'm_', random.text(WORD, 36)].join('')),
-  'sendgrid-api-key': (random) =>
-    ['S', 'G.', random.text(BASE64_URL, 22), '.', random.text(BASE64_URL, 42), random.text(WORD, 1)].join(''),
-  'anthropic-api-key': (random) => ['sk-', 'ant-api03-', random.text(BASE64_URL, 93), 'AA'].join(''),
+  'digitalocean-token': (random) => ['do', 'p_v1_', random.text(`${DIGITS}abcdef`, 64)].join(''),
+  'buildkite-token': (random) => ['bk', 'ua_', random.text(WORD, 40)].join(''),
 };
 
 export interface MadeSecret {

@@ -11,8 +11,8 @@ const FEW = [
   'aws-access-key-id',
   'gcp-api-key',
   'npm-access-token',
-  'sendgrid-api-key',
-  'anthropic-api-key',
+  'digitalocean-token',
+  'buildkite-token',
 ];
 
 interface Rule {
