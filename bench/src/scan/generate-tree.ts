@@ -7,7 +7,7 @@ import { fileName, SourceText } from './source-text.ts';
 import { type ArchiveFile, makeTarGz, makeZip } from './write-archive.ts';
 
 /** Incremented when the same parameters produce a different tree. */
-const FORMAT = 2;
+const FORMAT = 3;
 const KIB = 1024;
 const MIB = KIB * KIB;
 const FILES_IN_DIRECTORY = 30;

@@ -14,7 +14,7 @@ const WAITING_MAX = 100_000;
 
 /** The audit log of the system: who did what. */
 export interface AuditLog {
-  /** Returns the text of an entry that is stored together with what it tells of. */
+  /** Returns the text of an entry that is stored in the transaction of the change that it records. */
   entryOf(record: Omit<AuditRecord, 'at'>): string;
   /** Resolves when it is stored. Never rejects: what cannot be stored goes to the log of the process. */
   record(record: Omit<AuditRecord, 'at'>): Promise<void>;

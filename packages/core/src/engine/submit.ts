@@ -1,5 +1,6 @@
 import { HeddleError } from '@heddle/base/errors';
 import { taskStateOf, type TaskState } from '@heddle/base/vocabulary/task-state';
+import { isAuditFailure } from '../store/audit.ts';
 import type { Queryable } from '../store/database.ts';
 import {
   announceEnded,
@@ -64,7 +65,7 @@ async function submitPlain(
   try {
     return await storePlain(context, claims, submissions);
   } catch (error) {
-    if (error instanceof HeddleError || submissions.every(({ audit_entry }) => audit_entry === undefined)) throw error;
+    if (!isAuditFailure(error)) throw error;
     return storePlain(
       context,
       claims,

@@ -1,5 +1,7 @@
 import { auditText } from '@heddle/base/audit-chain';
 import type { AuditEntry, AuditRecord } from '@heddle/base/vocabulary/audit';
+import { DatabaseError } from 'pg';
+
 import type { Queryable, Statement } from './database.ts';
 
 const APPEND: Statement = { name: 'audit.append', text: `select append_audit($1::text[])` };
@@ -33,6 +35,11 @@ export type AuditPosition = { after: number } | { before: number | null };
 /** Appends records in their order, in one transaction. */
 export async function appendAudit(queryable: Queryable, records: readonly AuditRecord[]): Promise<void> {
   await queryable.query(APPEND, [records.map(auditText)]);
+}
+
+/** Returns whether a statement failed because the audit log could not take its entries. */
+export function isAuditFailure(error: unknown): boolean {
+  return error instanceof DatabaseError && error.where?.includes('append_audit(') === true;
 }
 
 export async function listAudit(

@@ -7,7 +7,7 @@ const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Records every call that changed something, or was forbidden to a valid token, before it is answered. What workers and webhook targets
- * report is no action of a person: attempts tell of it.
+ * report is no action of a person: attempts show it.
  */
 export function auditCalls(app: FastifyInstance, audit: Pick<AuditLog, 'record'>): void {
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -67,7 +67,7 @@ export class ChunkFeed {
   }
 }
 
-/** Returns the complete UTF-16 units in so many bytes. Bitwise operators would cut offsets from 2 GiB on to 32 bits. */
+/** Returns the number of complete UTF-16 units in a number of bytes. Bitwise operators would cut offsets from 2 GiB on to 32 bits. */
 export function unitsIn(bytes: number): number {
   return Math.floor(bytes / 2);
 }

@@ -38,7 +38,7 @@ const THRESHOLDS: readonly (readonly [Confidence, number])[] = [
 ];
 
 const NAME_SHOWN_MAX = 60;
-/** Bytes of a host name that are looked at. */
+/** Bytes of a host name to check. */
 const HOST_MAX = 80;
 /** Bytes before and after a value that may belong to it. */
 const BEFORE_MAX = 40;

@@ -1,5 +1,6 @@
 -- Stores workflows and tasks, and finds duplicates.
--- Locks: the kinds of the tasks, shared, by number; the rows it inserts; the end of the audit log. The caller has locked the parents of linked tasks.
+-- Locks: the kinds of the tasks, shared, by number; the rows it inserts; the end of the audit log. The caller has locked
+-- the parents of linked tasks.
 -- Callers: store/submissions.ts, store/claims.ts; store_nodes (trees.sql).
 
 -- Inserts validated workflows with their tasks; returns the lanes where tasks became ready. p_lease and p_holder: as in

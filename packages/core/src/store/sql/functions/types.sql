@@ -28,7 +28,7 @@ create type report_parts as (results jsonb, notices jsonb, log bytea, lines inte
 create type claim_terms as (lanes integer[], max_tasks integer, holder text, claim_timeout_ms integer, lease_ms integer);
 
 -- Columns of workflows, edges and plain tasks to insert. An array that is null has only defaults. `lanes`: where those of
--- the tasks that wait for nothing become ready.
+-- the tasks that have no dependencies become ready.
 create type new_workflows as (ids uuid[], names text[], linked boolean[], task_counts integer[], remaining integer[],
   failed_tasks uuid[], kinds text[], traceparents text[]);
 create type new_edges as (parents uuid[], children uuid[], requires_success boolean[], crosses boolean[], relayed boolean[]);
@@ -91,5 +91,5 @@ create type runner_market as (shape_of integer[], counts integer[], ranks bigint
   fit_from integer[], fit_to integer[], types integer[], ids uuid[], since timestamptz[], supply integer[],
   starts integer[]);
 
--- For each type the rank and id of the request behind which others may not have its runners; null where there is none.
+-- For each type the rank and id of the request behind which others may not have its runners; null if there is none.
 create type runner_bars as (ranks bigint[], ids uuid[]);
