@@ -1250,6 +1250,11 @@ create type heddle.claim_terms as (
   lease_ms integer
 );
 
+create type heddle.claimed as (
+  tasks json,
+  refused integer
+);
+
 create type heddle.ending as (
   ids uuid[],
   workflows uuid[],
@@ -1742,13 +1747,16 @@ UNION ALL
 --   returns void, plpgsql, volatile
 
 -- heddle.claim(p_lanes integer[], p_limit integer, p_holder text, p_start text, p_claim_timeout_ms integer, p_lease_ms integer, p_now timestamp with time zone)
---   returns TABLE(id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint), plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
+--   returns claimed, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.claim_deliveries(p_holder text, p_limit integer, p_per_origin integer, p_saturated text[], p_lease_ms integer, p_now timestamp with time zone)
 --   returns SETOF delivery, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.claim_outgoing(p_limit integer, p_bytes bigint, p_lease_ms bigint, p_now timestamp with time zone)
 --   returns TABLE("position" bigint, queue text, id uuid, message_group text, body text, tries integer), plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off, enable_hashjoin=off, enable_mergejoin=off
+
+-- heddle.claimed_task(p_task task, p_waited_ms bigint)
+--   returns json, sql, stable
 
 -- heddle.close_gates(p_children uuid[], p_closed integer[], p_causes uuid[], p_now timestamp with time zone, OUT failed uuid[], OUT opened integer, OUT lanes integer[])
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
@@ -1844,7 +1852,7 @@ UNION ALL
 --   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
 -- heddle.dispatch(p_kind integer, p_limit integer, p_holder text, p_now timestamp with time zone)
---   returns TABLE(id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint), plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
+--   returns claimed, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.dispatchable(p_limit integer, p_now timestamp with time zone)
 --   returns TABLE(kind_id integer), sql, stable, set enable_seqscan=off, enable_bitmapscan=off
@@ -2392,8 +2400,8 @@ UNION ALL
 -- heddle.settle_accepted(p_set settling, p_asked uuid[], p_jitter double precision, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set plan_cache_mode=force_generic_plan
 
--- heddle.settle_and_claim(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_parts report_parts, p_terms claim_terms)
---   returns TABLE(moved json, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint), plpgsql, volatile
+-- heddle.settle_and_claim(p_reports reports, p_jitter double precision, p_now timestamp with time zone, p_parts report_parts, p_terms claim_terms, OUT moved json, OUT tasks json, OUT refused integer)
+--   returns record, plpgsql, volatile
 
 -- heddle.settle_deliveries(p_results jsonb, p_jitter double precision, p_now timestamp with time zone)
 --   returns json, plpgsql, volatile, set enable_seqscan=off, enable_bitmapscan=off
@@ -2449,8 +2457,8 @@ UNION ALL
 -- heddle.store_tasks(p_tasks json, p_specs json, p_kinds integer[], p_now timestamp with time zone, p_lease bigint, p_holder text)
 --   returns integer[], plpgsql, volatile
 
--- heddle.submit_and_claim(p_rows submission, p_now timestamp with time zone, p_terms claim_terms)
---   returns TABLE(lanes integer[], now timestamp with time zone, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint), plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
+-- heddle.submit_and_claim(p_rows submission, p_now timestamp with time zone, p_terms claim_terms, OUT lanes integer[], OUT now timestamp with time zone, OUT tasks json, OUT refused integer)
+--   returns record, plpgsql, volatile, set plan_cache_mode=force_generic_plan, enable_seqscan=off, enable_bitmapscan=off
 
 -- heddle.submit_few(p_rows submission, p_now timestamp with time zone)
 --   returns integer[], plpgsql, volatile, set plan_cache_mode=force_generic_plan

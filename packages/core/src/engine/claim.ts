@@ -34,10 +34,7 @@ export function workflowsOf(rows: readonly { workflow_id: string }[]): string[] 
 }
 
 /** Returns the trace context sent with a claimed task, the parent of its attempt's spans. */
-export function traceOf(
-  context: EngineContext,
-  { id, attempt, traceparent = null }: ClaimRow,
-): { traceparent?: string } {
+export function traceOf(context: EngineContext, { id, attempt, traceparent }: ClaimRow): { traceparent?: string } {
   if (traceparent === null) return {};
   const own = context.traces === null ? traceparent : attemptContext(context.traces.tracing, traceparent, id, attempt);
   return own === null ? {} : { traceparent: own };
@@ -131,7 +128,7 @@ export class Claims {
    * @returns `more`: ready tasks remain that it did not take, or put back
    */
   async #handOut(
-    { rows, refused }: Claimed<ClaimRow>,
+    { rows, refused }: Claimed,
     lanes: readonly number[],
     limit: number,
     asked: number,

@@ -1,7 +1,7 @@
 import { linesOf } from '@heddle/base/log-slab';
 import type { LogChunk } from '@heddle/base/vocabulary/task-log';
 import { taskStateOf, TASK_STATE_CODE, type TaskState } from '@heddle/base/vocabulary/task-state';
-import { settleAndClaim, type Claimed, type ClaimRow, type ClaimTerms } from '../store/claims.ts';
+import { settleAndClaim, type Claimed, type ClaimTerms } from '../store/claims.ts';
 import { TRANSITION_RESULTS } from '../store/sql-names.ts';
 import { appendChunks, PACK_BYTES_MAX, packLogs } from '../store/task-logs.ts';
 import { settle, updateTasks, type LogPack, type Moved, type SettleInput } from '../store/transitions.ts';
@@ -54,9 +54,9 @@ export async function settleReports(
   context: EngineContext,
   reports: readonly Report[],
   claim: ClaimStep | null,
-): Promise<{ outcomes: TransitionOutcome[]; claimed: Claimed<ClaimRow> | null }> {
+): Promise<{ outcomes: TransitionOutcome[]; claimed: Claimed | null }> {
   const outcomes = new Array<TransitionOutcome>(reports.length);
-  let claimed: Claimed<ClaimRow> | null = null;
+  let claimed: Claimed | null = null;
   const rounds = distinctRounds(reports);
   for (const [index, round] of rounds.entries()) {
     round.sort((a, b) => (reports[a]!.task_id < reports[b]!.task_id ? -1 : 1));
@@ -136,7 +136,7 @@ async function settleSet(
   context: EngineContext,
   set: readonly Report[],
   claim: ClaimStep | null,
-): Promise<{ outcomes: TransitionOutcome[]; claimed: Claimed<ClaimRow> | null }> {
+): Promise<{ outcomes: TransitionOutcome[]; claimed: Claimed | null }> {
   const { database, observer } = context;
   const ids = set.map(({ task_id }) => task_id);
   const logs = set.some(({ log }) => log !== undefined) ? await packOf(context, set) : null;
@@ -166,7 +166,7 @@ async function settleRedacted(
   return settle(database, settleInput(context, await sentSecrets.redact(database, set), { redacted: ids, logs }));
 }
 
-function withoutDrained(moved: Moved, { lanes, terms }: ClaimStep, claimed: Claimed<ClaimRow>): Moved {
+function withoutDrained(moved: Moved, { lanes, terms }: ClaimStep, claimed: Claimed): Moved {
   return { ...moved, lanes: lanesLeft(moved.lanes ?? [], lanes, claimed.rows.length < terms.limit) };
 }
 

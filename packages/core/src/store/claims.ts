@@ -14,62 +14,46 @@ import {
   type Waits,
 } from './transitions.ts';
 
-/** Columns of a claimed task. */
-const COLUMNS = `c.id, c.workflow_id, c.kind_id, c.name, c.attempt, c.metadata, c.timeout_secs, c.deadline_basis, c.linked,
-      c.container_id, c.local_id, c.computed, c.waited_ms`;
-
-/** Shape of a claim's rows: without or with the traces of the claimed tasks. */
-interface ClaimText {
-  columns: string;
-  from: (claim: string) => string;
-}
-
 interface ClaimStatement {
   plain: Statement;
   traced: Statement;
 }
 
-const PLAIN: ClaimText = { columns: COLUMNS, from: (claim) => claim };
+const CLAIMED = 'c.tasks, c.refused';
 
 /** Traces cost one lookup of a set's workflows, and nothing unless requested. */
-const TRACED: ClaimText = {
-  columns: `${COLUMNS}, c.traceparent`,
-  from: (claim) => `(with taken as materialized (select c.* from ${claim}),
-        traces as materialized (select traceparents_of(array(select distinct t.workflow_id from taken t)) as of_workflow)
-      select t.*, x.of_workflow ->> t.workflow_id::text as traceparent from taken t cross join traces x) c`,
-};
+const TRACED = `${CLAIMED}, traceparents_of(array(
+      select distinct (t ->> 1)::uuid from json_array_elements(c.tasks) t)) as traceparents`;
 
 const statement = (name: string, text: string): Statement => ({ name, text });
 
-const claimText = ({ columns, from }: ClaimText): string =>
-  `select ${columns} from ${from("claim($1::integer[], $2, $3, 'run', $4, $5, $6) c")}`;
+const claimText = (claimed: string): string =>
+  `select ${claimed} from claim($1::integer[], $2, $3, 'run', $4, $5, $6) c`;
 
 const CLAIM: ClaimStatement = {
-  plain: statement('tasks.claim', claimText(PLAIN)),
+  plain: statement('tasks.claim', claimText(CLAIMED)),
   traced: statement('tasks.claim_traced', claimText(TRACED)),
 };
 
-/** The first row has the answer of the settle. */
-const settleAndClaimText = ({ columns, from }: ClaimText): string => `select c.moved, ${columns}
-    from ${from(`settle_and_claim(${SETTLE_ARGUMENTS}, row($15::integer[], $16, $17, $18, $19)::claim_terms) c`)}`;
+const settleAndClaimText = (claimed: string): string => `select c.moved, ${claimed}
+    from settle_and_claim(${SETTLE_ARGUMENTS}, row($15::integer[], $16, $17, $18, $19)::claim_terms) c`;
 
 const SETTLE_AND_CLAIM: ClaimStatement = {
-  plain: statement('tasks.settle_and_claim', settleAndClaimText(PLAIN)),
+  plain: statement('tasks.settle_and_claim', settleAndClaimText(CLAIMED)),
   traced: statement('tasks.settle_and_claim_traced', settleAndClaimText(TRACED)),
 };
 
-/** The first row has the lanes where tasks became ready, and the time. */
-const submitAndClaimText = ({ columns, from }: ClaimText): string => `select c.lanes, c.now, ${columns}
-    from ${from(`submit_and_claim(${SUBMISSION}, $32, row($33::integer[], $34, $35, $36, $37)::claim_terms) c`)}`;
+const submitAndClaimText = (claimed: string): string => `select c.lanes, c.now, ${claimed}
+    from submit_and_claim(${SUBMISSION}, $32, row($33::integer[], $34, $35, $36, $37)::claim_terms) c`;
 
 const SUBMIT_AND_CLAIM: ClaimStatement = {
-  plain: statement('workflows.submit_and_claim', submitAndClaimText(PLAIN)),
+  plain: statement('workflows.submit_and_claim', submitAndClaimText(CLAIMED)),
   traced: statement('workflows.submit_and_claim_traced', submitAndClaimText(TRACED)),
 };
 
 const CLAIM_FOR_DELIVERY: Statement = {
   name: 'tasks.claim_for_delivery',
-  text: `select id, kind_id, workflow_id, waited_ms from claim('{0}', $1, $2, 'deliver', $3, null, $4)`,
+  text: `select ${CLAIMED} from claim('{0}', $1, $2, 'deliver', $3, null, $4) c`,
 };
 
 const SEEN: Statement = {
@@ -109,7 +93,7 @@ const DISPATCHABLE: Statement = { name: 'kinds.dispatchable', text: `select kind
 
 const DISPATCH: Statement = {
   name: 'tasks.dispatch',
-  text: `select ${TRACED.columns} from ${TRACED.from('dispatch($1, $2, $3, $4) c')}`,
+  text: `select ${TRACED} from dispatch($1, $2, $3, $4) c`,
 };
 
 const WORKERS_SEEN: Statement = {
@@ -138,8 +122,8 @@ export interface ClaimRow {
   /** Its input holds expressions. */
   computed: boolean;
   waited_ms: number;
-  /** W3C trace context that its workflow was submitted with; absent if not requested. */
-  traceparent?: string | null;
+  /** W3C trace context that its workflow was submitted with; null if it has none or it was not requested. */
+  traceparent: string | null;
 }
 
 /** Options of a claim beside its lanes. */
@@ -151,17 +135,57 @@ export interface ClaimTerms {
   traced: boolean;
 }
 
-export interface Claimed<Row> {
-  rows: Row[];
+export interface Claimed {
+  rows: ClaimRow[];
   /** Number of ready tasks that rules blocked. */
   refused: number;
 }
 
-function claimedOf<Row extends { id: string | null; waited_ms: number }>(rows: Row[]): Claimed<Row> {
-  const last = rows.at(-1);
-  if (last?.id !== null) return { rows, refused: 0 };
-  rows.pop();
-  return { rows, refused: last.waited_ms };
+/** The values of the SQL function claimed_task. */
+type ClaimedTask = [
+  id: string,
+  workflow_id: string,
+  kind_id: number,
+  name: string,
+  attempt: number,
+  metadata: JsonObject,
+  timeout_secs: number,
+  deadline_basis: number,
+  linked: boolean,
+  container_id: string | null,
+  local_id: string | null,
+  computed: boolean,
+  waited_ms: number,
+];
+
+interface ClaimedSet {
+  tasks: ClaimedTask[] | null;
+  refused: number | null;
+  /** By workflow, of those that have one; absent if not requested. */
+  traceparents?: Record<string, string> | null;
+}
+
+function claimedOf({ tasks, refused, traceparents }: ClaimedSet): Claimed {
+  return { rows: (tasks ?? []).map((task) => rowOf(task, traceparents?.[task[1]] ?? null)), refused: refused ?? 0 };
+}
+
+function rowOf(task: ClaimedTask, traceparent: string | null): ClaimRow {
+  return {
+    id: task[0],
+    workflow_id: task[1],
+    kind_id: task[2],
+    name: task[3],
+    attempt: task[4],
+    metadata: task[5],
+    timeout_secs: task[6],
+    deadline_basis: task[7],
+    linked: task[8],
+    container_id: task[9],
+    local_id: task[10],
+    computed: task[11],
+    waited_ms: task[12],
+    traceparent,
+  };
 }
 
 function statementFor({ plain, traced }: ClaimStatement, terms: ClaimTerms): Statement {
@@ -173,9 +197,10 @@ export async function claimTasks(
   lanes: readonly number[],
   terms: ClaimTerms,
   now: string | null,
-): Promise<Claimed<ClaimRow>> {
+): Promise<Claimed> {
   const values = [numberArray(lanes), terms.limit, terms.holder, terms.claimTimeoutMs, terms.leaseMs, now];
-  return claimedOf(await queryable.query<ClaimRow>(statementFor(CLAIM, terms), values));
+  const [set] = await queryable.query<ClaimedSet>(statementFor(CLAIM, terms), values);
+  return claimedOf(set!);
 }
 
 /** Settles reports, then claims, in one statement. */
@@ -184,13 +209,17 @@ export async function settleAndClaim(
   input: SettleInput,
   lanes: readonly number[],
   terms: ClaimTerms,
-): Promise<{ moved: Moved; claimed: Claimed<ClaimRow> }> {
+): Promise<{ moved: Moved; claimed: Claimed }> {
   const { limit, holder, claimTimeoutMs, leaseMs } = terms;
-  const [first, ...rows] = await queryable.query<ClaimRow & { moved: Moved | null }>(
-    statementFor(SETTLE_AND_CLAIM, terms),
-    [...settleValues(input), numberArray(lanes), limit, holder, claimTimeoutMs, leaseMs],
-  );
-  return { moved: first!.moved!, claimed: claimedOf(rows) };
+  const [set] = await queryable.query<ClaimedSet & { moved: Moved }>(statementFor(SETTLE_AND_CLAIM, terms), [
+    ...settleValues(input),
+    numberArray(lanes),
+    limit,
+    holder,
+    claimTimeoutMs,
+    leaseMs,
+  ]);
+  return { moved: set!.moved, claimed: claimedOf(set!) };
 }
 
 /** Stores submissions and, in the same transaction, claims from these lanes. */
@@ -200,13 +229,13 @@ export async function submitAndClaim(
   lanes: readonly number[],
   terms: ClaimTerms,
   now: string | null,
-): Promise<{ stored: { lanes: number[]; now: number }; claimed: Claimed<ClaimRow> }> {
+): Promise<{ stored: { lanes: number[]; now: number }; claimed: Claimed }> {
   const { limit, holder, claimTimeoutMs, leaseMs } = terms;
-  const [first, ...claimed] = await queryable.query<ClaimRow & { lanes: number[] | null; now: number | null }>(
+  const [set] = await queryable.query<ClaimedSet & { lanes: number[]; now: number }>(
     statementFor(SUBMIT_AND_CLAIM, terms),
     [...submissionValues(rows, now), numberArray(lanes), limit, holder, claimTimeoutMs, leaseMs],
   );
-  return { stored: { lanes: first!.lanes!, now: first!.now! }, claimed: claimedOf(claimed) };
+  return { stored: { lanes: set!.lanes, now: set!.now }, claimed: claimedOf(set!) };
 }
 
 export async function claimTasksForDelivery(
@@ -215,8 +244,9 @@ export async function claimTasksForDelivery(
   holder: string,
   claimTimeoutMs: number,
   now: string | null,
-): Promise<Claimed<{ id: string; kind_id: number; workflow_id: string; waited_ms: number }>> {
-  return claimedOf(await queryable.query(CLAIM_FOR_DELIVERY, [limit, holder, claimTimeoutMs, now]));
+): Promise<Claimed> {
+  const [set] = await queryable.query<ClaimedSet>(CLAIM_FOR_DELIVERY, [limit, holder, claimTimeoutMs, now]);
+  return claimedOf(set!);
 }
 
 export async function markClaimerSeen(
@@ -327,8 +357,9 @@ export async function claimForQueue(
   limit: number,
   holder: string,
   now: string | null,
-): Promise<Claimed<ClaimRow>> {
-  return claimedOf(await queryable.query<ClaimRow>(DISPATCH, [kind, limit, QUEUE_HOLDER + holder, now]));
+): Promise<Claimed> {
+  const [set] = await queryable.query<ClaimedSet>(DISPATCH, [kind, limit, QUEUE_HOLDER + holder, now]);
+  return claimedOf(set!);
 }
 
 /** One entry per lane and worker. */

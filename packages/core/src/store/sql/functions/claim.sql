@@ -11,17 +11,21 @@ returns void language sql as $$
   select pg_advisory_xact_lock_shared(7201, o.k) from (select distinct u.k from unnest(p_kinds) u(k) where u.k > 0 order by 1) o
 $$;
 
+-- A claimed task as it is handed out: the columns of ClaimRow (store/claims.ts). The planner inlines it.
+create or replace function claimed_task(p_task task, p_waited_ms bigint)
+returns json language sql stable as $$
+  select json_build_array((p_task).id, (p_task).workflow_id, (p_task).kind_id, (p_task).name, (p_task).attempt, (p_task).metadata,
+    (p_task).timeout_secs, (p_task).deadline_basis, (p_task).linked, (p_task).container_id, (p_task).local_id,
+    (p_task).computed, p_waited_ms)
+$$;
+
 -- Claims pending tasks of these lanes, highest priority first, oldest first among equals. p_start says how they start:
 -- 'run': at once, the claimer runs them itself; 'deliver': they are claimed and their start deliveries are written
 -- (lane 0); 'queue': they are claimed and the caller writes them into the queue of their kind, the only lane.
--- p_lease_ms: the lease without a heartbeat; null: until its deadline. Returns them in the order of the claim; if rules
--- blocked tasks, a last row without an id has their number in waited_ms.
+-- p_lease_ms: the lease without a heartbeat; null: until its deadline.
 create or replace function claim(p_lanes integer[], p_limit integer, p_holder text, p_start text,
   p_claim_timeout_ms integer, p_lease_ms integer, p_now timestamptz)
-returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
-  timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint)
-language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
-#variable_conflict use_column
+returns claimed language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz;
   v_picked picked := pick_ready(p_lanes, p_limit);
@@ -29,12 +33,12 @@ declare
   v_locked locked;
   v_ruled boolean;
   v_lease bigint;
-  v_refused integer := 0;
+  v_claimed claimed;
 begin
-  if v_picked.ids is null then return; end if;
+  if v_picked.ids is null then return v_claimed; end if;
   perform lock_kinds_of(v_picked);
   v_locked := lock_picked(v_picked.ids, exists (select 1 from shape s where s.kind_id = any(p_lanes)));
-  if v_locked.ids is null then return; end if;
+  if v_locked.ids is null then return v_claimed; end if;
   -- Read only now: a task may have become ready after this function began, and its time must not be after the claim's.
   v_now := coalesce(p_now, clock_timestamp());
   if cardinality(v_locked.ids) < cardinality(v_picked.ids) then
@@ -44,49 +48,43 @@ begin
   if v_locked.latest > v_now then perform delay_again(v_picked.ids, v_now); end if;
   if v_locked.kinds is null then
     perform return_stale_grants(v_picked.ids, v_picked.grants, v_now);
-    return;
+    return v_claimed;
   end if;
   v_ids := v_picked.ids;
   v_ruled := coalesce(v_locked.ruled, false) or exists (select 1 from shape s where s.kind_id = any(v_locked.kinds))
     or cardinality(array_remove(v_picked.grants, null)) > 0;
   if v_ruled then
-    select a.ids, a.refused into v_ids, v_refused from admit_picked(v_picked, v_locked, v_now) a;
+    select a.ids, a.refused into v_ids, v_claimed.refused from admit_picked(v_picked, v_locked, v_now) a;
   end if;
+  if cardinality(v_ids) = 0 then return v_claimed; end if;
 
-  if cardinality(v_ids) > 0 then
-    v_lease := nextval('lease_id_seq');
-    return query
-    with taken as (
-      update task t set
-        state = case when p_start = 'run' then :running else :claimed end,
-        attempt = t.attempt + 1, claimed_by = p_holder, claimed_at = v_now, exit_code = null,
-        updated_at = v_now, started_at = case when p_start = 'run' then v_now end,
-        deadline_at = case when p_start = 'run' then v_now + t.timeout_secs * interval '1 second' end,
-        lease_id = v_lease,
-        slots = case when v_ruled then t.wants end
-      where t.id = any(v_ids) and (t.state + 0) = :pending and (t.run_at is null or t.run_at <= v_now)
-      returning t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs,
-        t.deadline_basis, t.linked, t.container_id, t.local_id, t.computed, coalesce(t.run_at, t.created_at) as since
-    ), leased as (
-      insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms, queued_kind)
-      overriding system value
-      select v_lease, p_holder, v_now,
-        case p_start when 'queue' then v_now + interval '1 minute'
-          when 'deliver' then v_now + p_claim_timeout_ms * interval '1 millisecond'
-          else v_now + least(min(taken.timeout_secs) * interval '1 second', p_lease_ms * interval '1 millisecond') end,
-        count(*)::integer, array_agg(taken.id), p_lease_ms, case when p_start = 'queue' then min(taken.kind_id) end
-      from taken having count(*) > 0
-    )
-    select taken.id, taken.workflow_id, taken.kind_id, taken.name, taken.attempt, taken.metadata, taken.timeout_secs,
-      taken.deadline_basis, taken.linked, taken.container_id, taken.local_id, taken.computed,
-      (date_part('epoch', v_now - taken.since) * 1000)::bigint
-    from taken join unnest(v_ids) with ordinality o(id, ord) on o.id = taken.id order by o.ord;
-    if p_start = 'deliver' then perform write_start_deliveries(v_ids, v_lease, v_now); end if;
-  end if;
-  if v_refused > 0 then
-    return query select null::uuid, null::uuid, null::integer, null, null::integer, null::jsonb, null::integer, null::smallint,
-      null::boolean, null::uuid, null, null::boolean, v_refused::bigint;
-  end if;
+  v_lease := nextval('lease_id_seq');
+  with taken as (
+    update task t set
+      state = case when p_start = 'run' then :running else :claimed end,
+      attempt = t.attempt + 1, claimed_by = p_holder, claimed_at = v_now, exit_code = null,
+      updated_at = v_now, started_at = case when p_start = 'run' then v_now end,
+      deadline_at = case when p_start = 'run' then v_now + t.timeout_secs * interval '1 second' end,
+      lease_id = v_lease,
+      slots = case when v_ruled then t.wants end
+    where t.id = any(v_ids) and (t.state + 0) = :pending and (t.run_at is null or t.run_at <= v_now)
+    returning t.id, t.kind_id, t.timeout_secs,
+      claimed_task(t, (date_part('epoch', v_now - coalesce(t.run_at, t.created_at)) * 1000)::bigint) as handed
+  ), leased as (
+    insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms, queued_kind)
+    overriding system value
+    select v_lease, p_holder, v_now,
+      case p_start when 'queue' then v_now + interval '1 minute'
+        when 'deliver' then v_now + p_claim_timeout_ms * interval '1 millisecond'
+        else v_now + least(min(taken.timeout_secs) * interval '1 second', p_lease_ms * interval '1 millisecond') end,
+      count(*)::integer, array_agg(taken.id), p_lease_ms, case when p_start = 'queue' then min(taken.kind_id) end
+    from taken having count(*) > 0
+  )
+  select json_agg(o.handed) into v_claimed.tasks
+  from (
+    select taken.handed from taken join unnest(v_ids) with ordinality o(id, ord) on o.id = taken.id order by o.ord) o;
+  if p_start = 'deliver' then perform write_start_deliveries(v_ids, v_lease, v_now); end if;
+  return v_claimed;
 end $$;
 
 -- Locks the ready rows of these lanes, in the order of a claim.

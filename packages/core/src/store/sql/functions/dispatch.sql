@@ -34,19 +34,17 @@ $$;
 -- Claims ready tasks of a kind for its queue, as many as the window allows; nothing while another transaction does.
 -- Returns what claim returns.
 create or replace function dispatch(p_kind integer, p_limit integer, p_holder text, p_now timestamptz)
-returns table (id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
-  timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint)
-language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
+returns claimed language plpgsql set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_room bigint;
 begin
-  if not pg_try_advisory_xact_lock(7202, p_kind) then return; end if;
+  if not pg_try_advisory_xact_lock(7202, p_kind) then return null; end if;
   -- Counted in the next statement: the snapshot of the locking one may be older than the last holder's commit.
   select queue_window(k.worker_concurrency) - coalesce(
     (select sum(l.open) from lease l where l.queued_kind = p_kind), 0) into v_room
   from kind k where k.id = p_kind and k.dispatched and reads_queue(p_kind, coalesce(p_now, clock_timestamp()));
-  if v_room is null or v_room <= 0 then return; end if;
-  return query select c.* from claim(array[p_kind], least(v_room, p_limit)::integer, p_holder, 'queue', 0, null, p_now) c;
+  if v_room is null or v_room <= 0 then return null; end if;
+  return claim(array[p_kind], least(v_room, p_limit)::integer, p_holder, 'queue', 0, null, p_now);
 end $$;
 
 -- Records the presence of workers that read queues: their kinds go through queues from now on, for as many attempts as

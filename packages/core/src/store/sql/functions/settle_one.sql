@@ -145,29 +145,20 @@ begin
   return v_lease;
 end $$;
 
--- Settles reports, then claims tasks. The first row has the answer of the settle, the others are claimed
--- tasks. Claimed kinds are locked before the tasks.
+-- Settles reports, then claims tasks: their answer, and what claim returns. Claimed kinds are locked before the tasks.
 create or replace function settle_and_claim(p_reports reports, p_jitter double precision, p_now timestamptz,
-  p_parts report_parts, p_terms claim_terms)
-returns table (moved json, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer, metadata jsonb,
-  timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text, computed boolean, waited_ms bigint)
+  p_parts report_parts, p_terms claim_terms, out moved json, out tasks json, out refused integer)
 language plpgsql as $$
-#variable_conflict use_column
 declare
   v_settled settled;
 begin
   perform lock_kinds(p_terms.lanes);
   v_settled := settle_reports(p_reports, p_jitter, p_now, p_parts, p_terms);
   moved := v_settled.moved;
-  return next;
   if v_settled.started is not null then
-    return query
-    select null::json, t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs, t.deadline_basis,
-      t.linked, t.container_id, t.local_id, t.computed, 0::bigint
-    from task t where t.id = v_settled.started;
+    select json_build_array(claimed_task(t, 0)) into tasks from task t where t.id = v_settled.started;
   elsif v_settled.may_claim then
-    return query
-    select null::json, c.*
+    select c.tasks, c.refused into tasks, refused
     from claim(p_terms.lanes, p_terms.max_tasks, p_terms.holder, 'run', p_terms.claim_timeout_ms, p_terms.lease_ms, p_now) c;
   end if;
 end $$;

@@ -123,13 +123,11 @@ begin
   return coalesce(v_lanes, '{}');
 end $$;
 
--- Stores submissions, then claims tasks. The first row has the lanes where tasks became ready and the time,
--- the others are claimed tasks. Plain tasks start at once if all of them may be claimed, no rule counts them and nothing in
--- the lanes precedes them: then they never become ready.
-create or replace function submit_and_claim(p_rows submission, p_now timestamptz, p_terms claim_terms)
-returns table (lanes integer[], now timestamptz, id uuid, workflow_id uuid, kind_id integer, name text, attempt integer,
-  metadata jsonb, timeout_secs integer, deadline_basis smallint, linked boolean, container_id uuid, local_id text,
-  computed boolean, waited_ms bigint)
+-- Stores submissions, then claims tasks: the lanes where tasks became ready, the time, and what claim returns. Plain tasks
+-- start at once if all of them may be claimed, no rule counts them and nothing in the lanes precedes them: then they never
+-- become ready.
+create or replace function submit_and_claim(p_rows submission, p_now timestamptz, p_terms claim_terms,
+  out lanes integer[], out now timestamptz, out tasks json, out refused integer)
 language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
@@ -143,18 +141,13 @@ begin
   end if;
   now := coalesce(p_now, clock_timestamp());
   lanes := submit_tasks(p_rows, now, v_lease, p_terms.holder);
-  return next;
-  lanes := null;
   if v_lease is null then
-    return query
-    select null::integer[], null::timestamptz, c.*
+    select c.tasks, c.refused into tasks, refused
     from claim(p_terms.lanes, p_terms.max_tasks, p_terms.holder, 'run', p_terms.claim_timeout_ms, p_terms.lease_ms, now) c;
     return;
   end if;
-  return query
   with started as (
-    select t.id, t.workflow_id, t.kind_id, t.name, t.attempt, t.metadata, t.timeout_secs, t.deadline_basis, t.linked,
-      t.container_id, t.local_id, t.computed, t.priority
+    select t.id, t.timeout_secs, t.priority, claimed_task(t, 0) as handed
     from task t where t.id = any((p_rows.plain).ids) and t.lease_id = v_lease
   ), leased as (
     insert into lease (id, holder, claimed_at, check_at, open, task_ids, lease_ms) overriding system value
@@ -163,9 +156,7 @@ begin
       count(*)::integer, array_agg(s.id), p_terms.lease_ms
     from started s having count(*) > 0
   )
-  select null::integer[], null::timestamptz, s.id, s.workflow_id, s.kind_id, s.name, s.attempt, s.metadata, s.timeout_secs,
-    s.deadline_basis, s.linked, s.container_id, s.local_id, s.computed, 0::bigint
-  from started s order by -s.priority, s.id;
+  select json_agg(o.handed) into tasks from (select s.handed from started s order by -s.priority, s.id) o;
 end $$;
 
 -- The key under which tasks are the same for a dedupe shape.

@@ -1,5 +1,5 @@
 -- Sets that functions pass to each other as one value. Their arrays have one entry per task, in one order.
-drop type if exists slot_demand, reports, report_parts, settling, settled, claim_terms, submission, new_workflows, new_edges,
+drop type if exists slot_demand, reports, report_parts, settling, settled, claim_terms, claimed, submission, new_workflows, new_edges,
   plain_tasks, ending, picked, locked, sequence_steps, new_nodes, new_requests, runner_market, runner_bars;
 
 -- Reports on attempts, of distinct tasks; a null attempt means the current one. `reasons`: null if none has one.
@@ -26,6 +26,10 @@ create type report_parts as (results jsonb, notices jsonb, log bytea, lines inte
 
 -- A claim by who runs the tasks: its parameters as in claim. The lanes are null if no claim rides along.
 create type claim_terms as (lanes integer[], max_tasks integer, holder text, claim_timeout_ms integer, lease_ms integer);
+
+-- What a claim took: its tasks as an array of what claimed_task returns, in the order of the claim, and how many ready tasks
+-- rules blocked; each null for none. One value, since a row for each task costs both sides more.
+create type claimed as (tasks json, refused integer);
 
 -- Columns of workflows, edges and plain tasks to insert. An array that is null has only defaults. `lanes`: where those of
 -- the tasks that have no dependencies become ready.
