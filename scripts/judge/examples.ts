@@ -32,6 +32,7 @@ const CONFIGS = [
   'app.ini',
   'web.config',
   'deploy.conf',
+  'notes',
 ];
 const CODES = [
   'app.ts',

@@ -15,6 +15,7 @@ export function doubtOfValue(value: string, letters: Letters): string | null {
   if (saysThatItIsNone(value)) return 'the value contains a word for an example';
   if (isOfWords(value, letters)) return 'the value consists of words';
   if (CONSTANT.test(value)) return 'the value is the name of a constant';
+  if (isHalfByte(value)) return 'the value is an odd number of hexadecimal digits';
   if (hasHardlyDigits(value)) return 'the value is of letters but for a digit or two';
   return null;
 }
@@ -145,6 +146,11 @@ function hasHardlyDigits(value: string): boolean {
   if (digits === 0 || body.length < FEW_DIGITS_LENGTH_MIN || (/[a-z]/.test(body) && /[A-Z]/.test(body))) return false;
   const alphabet = /^[A-Za-z2-7]*$/.test(body) ? 32 : 36;
   return chanceOf(digits, body.length, 26 / alphabet) < FEW_DIGITS_CHANCE_MAX;
+}
+
+/** Returns whether hexadecimal digits, of which a byte takes two, are an odd number, as of a token that was cut. */
+function isHalfByte(value: string): boolean {
+  return value.length > RANDOM_LENGTH_MIN && value.length % 2 === 1 && HEX.test(value);
 }
 
 const STRAY_SIGNS_MAX = 4;

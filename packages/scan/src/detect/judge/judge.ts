@@ -9,7 +9,16 @@ import { doubtOfAssignment, doubtOfPassword, doubtOfValue, isOfWords, isPartOfVa
 import { type Assignment, featuresOf } from './features.ts';
 import { knownPrefixOf } from './known-prefixes.ts';
 import { Letters, type LetterTables } from './letters.ts';
-import { elementBefore, kindsOf, nameBefore, nameBeside, namesDigest, wordsOf } from './names.ts';
+import {
+  elementBefore,
+  kindsOf,
+  nameBefore,
+  nameBeside,
+  namesDigest,
+  namesPublicKey,
+  statedBefore,
+  wordsOf,
+} from './names.ts';
 import { type Network, probabilityOf } from './network.ts';
 import { HEX, isDigestLike } from './shapes.ts';
 
@@ -101,6 +110,7 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   if (assignment.name === 'PASS' && /:\s*$/.test(assignment.before)) return null;
   // What was made of a secret, as baselines of scanners list it.
   if (isDigestLike(secret) && namesDigest(assignment.name)) return null;
+  if (namesPublicKey(assignment.name)) return null;
   const probability = scoreOf(assignment);
   const scored = THRESHOLDS.find(([, minimum]) => probability >= minimum)?.[0];
   if (scored === undefined) return null;
@@ -161,9 +171,14 @@ function assignmentOf(value: string, { path, text, at, key }: JudgedPlace): Assi
   const last = keys.pop() ?? '';
   const own = nameBefore(before) || elementBefore(text.slice(0, at));
   const written = (holdsValue(own) && nameBeside(text.slice(0, at))) || own;
-  const name = key.key_name ?? (written === '' ? last : written);
+  const name = statedName(own, before) || (key.key_name ?? (written === '' ? last : written));
   const after = text.slice(at + value.length, lineEnd === -1 ? undefined : lineEnd);
   return { value, name, parents: keys.join('.'), path, before, after };
+}
+
+/** In a sentence, the word before a value is none of a name. */
+function statedName(own: string, before: string): string {
+  return /^(?:is|are|was|to|now|currently|still|by|password)$/i.test(own) ? statedBefore(before) : '';
 }
 
 function nameReason({ name, parents }: Assignment): string {

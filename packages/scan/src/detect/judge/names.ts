@@ -54,11 +54,27 @@ export function namesDigest(name: string): boolean {
   return DIGEST.test(wordsOf(name));
 }
 
-const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\])\\:=(,>?|.+@]{0,12}$/;
+const PUBLIC_KEY = /(?:^|_)public_?(?:\w+_)?keys?(?:_|$)|publishable/;
+
+/** Returns whether a name says that its value may be known to everybody. */
+export function namesPublicKey(name: string): boolean {
+  return PUBLIC_KEY.test(wordsOf(name));
+}
+
+const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\])\\:=!(,>?|.+@]{0,12}$/;
 
 /** Returns the name that a value is assigned to, by the text before it; empty without one. */
 export function nameBefore(text: string): string {
   return NAME_BEFORE.exec(text.slice(-120))?.[1] ?? '';
+}
+
+const STATED_BEFORE = /(passw(?:or)?d|passphrase|passcode|pwd)\b[^\n]{0,70}\s(?:is|are|was)\b[^\n]{0,20}$/i;
+const SET_BEFORE = /\bidentified\s[^\n;]{0,90}\bby\b[^\n]{0,14}$/i;
+
+/** Returns the name of what a sentence or a statement of SQL says that a value is; empty without one. */
+export function statedBefore(text: string): string {
+  const near = text.slice(-120);
+  return STATED_BEFORE.exec(near)?.[1] ?? (SET_BEFORE.test(near) ? 'password' : '');
 }
 
 const ELEMENT_BEFORE = /<([A-Za-z_][\w.:-]{0,80})(?: [^<>]{0,80})?>[ \t]*\r?\n[ \t]*$/;
