@@ -51,7 +51,7 @@ function detected({ rule: id, text, before = '' }: Documented): DetectedFinding 
   const rule = set.rules.find((each) => each.id === id)!;
   const template = text ?? readCases().get(id)?.positive[0] ?? formCases().get(id)!.positive[0]!;
   const expanded = expandCase(template, id);
-  expanded.text = before + checkedText(rule, expanded.text);
+  expanded.text = expandCase(before, `${id} before`).text + checkedText(rule, expanded.text);
   const found = detect(rule, expanded);
   assert.ok(found, `${id} finds nothing in ${expanded.text}`);
   return found;

@@ -171,10 +171,16 @@ function exceptions(parsed: readonly (readonly FormPart[])[]): Allowlist[] {
   return [
     ...(isMixed ? [exception('words', 'secret', mayBeNumber ? words : [...words, NUMBERS])] : []),
     exception('what is no secret', 'match', [
-      ...[NO_SECRET, CALLED_DIGEST, NAMED_DIGEST, LISTED_DIGEST, PART_OF_VERSION],
+      ...(parsed.every(hasPrefix) ? [] : [NO_SECRET]),
+      ...[CALLED_DIGEST, NAMED_DIGEST, LISTED_DIGEST, PART_OF_VERSION],
       ...(hasMark ? [] : [MARKED_DIGEST]),
     ]),
   ];
+}
+
+/** Returns whether a form itself says whose it is, so that the name it is assigned to need not call it a secret. */
+function hasPrefix([first]: readonly FormPart[]): boolean {
+  return first!.type === 'literal' && first!.text.length > KEYWORD_LENGTH_MIN;
 }
 
 /** Least length of the random runs of a form. */
