@@ -1,4 +1,5 @@
 import type { ObjectReader } from '../source/port.ts';
+import { giveBackBuffer, takeBuffer } from './kept-buffers.ts';
 
 /** Compressed bytes, read front to back. */
 export interface Input {
@@ -103,8 +104,17 @@ export class ByteSource implements Input {
     return count;
   }
 
+  /** Releases the buffer; what was peeked is invalid from here on. */
+  close(): void {
+    const buffer = this.#buffer;
+    this.#buffer = EMPTY;
+    this.#start = this.#end = 0;
+    this.#ended = true;
+    giveBackBuffer(buffer);
+  }
+
   async #fill(): Promise<void> {
-    if (this.#buffer.length === 0) this.#buffer = new Uint8Array(this.#capacityNeeded());
+    if (this.#buffer.length === 0) this.#buffer = takeBuffer(this.#lengthNeeded(), this.#capacity);
     if (this.#start > 0) {
       this.#buffer.copyWithin(0, this.#start, this.#end);
       this.#end -= this.#start;
@@ -123,14 +133,15 @@ export class ByteSource implements Input {
   #grow(): void {
     const { length } = this.#buffer;
     if (length >= this.#capacity) throw new Error('byte source: request exceeds the capacity');
-    const buffer = new Uint8Array(Math.min(this.#capacity, length * 4));
+    const buffer = takeBuffer(length * 4, this.#capacity);
     buffer.set(this.#buffer);
+    giveBackBuffer(this.#buffer);
     this.#buffer = buffer;
   }
 
-  #capacityNeeded(): number {
+  #lengthNeeded(): number {
     const { size } = this.reader;
-    return Math.min(this.#capacity, size < 0 ? FIRST_BYTES : Math.max(1024, size + 1));
+    return size < 0 ? FIRST_BYTES : size + 1;
   }
 }
 

@@ -31,12 +31,14 @@ export async function openCompressed(
     const remark = unpacker.remark?.();
     if (remark !== undefined) budget.report({ ...remark, path });
     content.close();
+    unpacked.close();
     await closeSource();
   };
   try {
     if (await startsTar(unpacked)) return new TarReader({ source: unpacked, budget, charged: true, close });
   } catch (error) {
     content.close();
+    unpacked.close();
     throw error;
   }
   return new CompressedFile(format, rawName, unpacked, budget, close);

@@ -28,7 +28,9 @@ export async function openArchive(
   context: ArchiveContext,
 ): Promise<ArchiveReader> {
   const budget = new ArchiveBudget(context);
+  const source = new ByteSource(reader);
   const closeReader = async (): Promise<void> => {
+    source.close();
     const problem = await reader.close();
     if (problem !== undefined) budget.report(problem);
     budget.reportRest();
@@ -36,7 +38,6 @@ export async function openArchive(
   try {
     checkDepth(context);
     budget.check(context.path, false);
-    const source = new ByteSource(reader);
     return await readerOf(format, source, budget, closeReader);
   } catch (error) {
     await closeReader();

@@ -126,7 +126,7 @@ export class Layer {
   };
 
   #passes(probe: Probe, hit: number): boolean {
-    const filter = (probe.filter ??= makeFilter(probe.rule));
+    const filter = (probe.filter ??= probe.rule.filter());
     const text = this.#segmentAt(hit);
     filter.lastIndex = hit - this.#segmentStart;
     return filter.test(text);
@@ -242,11 +242,6 @@ function matchesIn(regex: CompiledRegex, text: string, from: number, lastStart: 
     at = Math.max(match.end, match.start + 1);
   }
   return matches;
-}
-
-function makeFilter({ placement }: CompiledRule): RegExp {
-  if (placement.type !== 'anchored') throw new Error('layer: only an anchored rule has a filter');
-  return new RegExp(placement.filter, 'y');
 }
 
 /** Returns the state at an offset before which nothing is known; matches near it may be missed. */

@@ -13,6 +13,8 @@ export interface CompiledRules {
   path_rules: readonly PathRulePlan[];
   /** Of all rules. */
   allowlists: readonly AllowlistPlan[];
+  /** Those of single rules, by number: most rules share a few. */
+  rule_allowlists: readonly AllowlistPlan[];
   /** Warnings, such as unknown fields: sentences. */
   warnings: readonly string[];
   /** Finds the keywords. */
@@ -57,12 +59,18 @@ type Bytes = Uint8Array<SharedArrayBuffer>;
 type Tables<T> = Record<(typeof TABLES)[number], T>;
 
 /** The beginning of the packed bytes; the tables follow, and then the rules. */
-interface Header extends Pick<CompiledRules, 'outline' | 'path_rules' | 'allowlists' | 'warnings'> {
+interface Header extends Pick<CompiledRules, 'outline' | 'path_rules' | 'allowlists' | 'rule_allowlists' | 'warnings'> {
   automaton: Omit<KeywordAutomaton, 'next' | 'first' | 'outputs'>;
   /** Numbers in each table. */
   table_lengths: Tables<number>;
   rule_bytes: number;
 }
+
+/** A rule as it is packed: with the numbers of its allow lists. */
+type PackedRule = Omit<RulePlan, 'rule' | 'allowlists'> & {
+  rule: Omit<RulePlan['rule'], 'allowlists'>;
+  allowlists: readonly number[];
+};
 
 export function packRules(parts: RuleParts): CompiledRules {
   return unpackRules(packedBytes(parts));
@@ -96,13 +104,17 @@ export function bytesOfRules({ rules }: CompiledRules): Uint8Array<SharedArrayBu
 }
 
 /** Returns the plan of a rule, by number. */
-export function rulePlanAt({ rules: { bytes, first } }: CompiledRules, number: number): RulePlan {
-  return deserialize(bytes.subarray(first[number], first[number + 1])) as RulePlan;
+export function rulePlanAt({ rules, rule_allowlists }: CompiledRules, number: number): RulePlan {
+  const { bytes, first } = rules;
+  const packed = deserialize(bytes.subarray(first[number], first[number + 1])) as PackedRule;
+  const allowlists = packed.allowlists.map((list) => rule_allowlists[list]!);
+  return { ...packed, rule: { ...packed.rule, allowlists: allowlists.map(({ list }) => list) }, allowlists };
 }
 
 function packedBytes({ rules, path_rules, allowlists, warnings, automaton, keywords }: RuleParts): Bytes {
   const { next, first, outputs, ...rest } = automaton;
-  const serialized = rules.map((rule) => serialize(rule));
+  const lists = new AllowlistNumbers();
+  const serialized = rules.map((rule) => serialize(packedRule(rule, lists)));
   const tables: Tables<ArrayLike<number>> = {
     next,
     first,
@@ -116,12 +128,31 @@ function packedBytes({ rules, path_rules, allowlists, warnings, automaton, keywo
     outline: outlineOf(rules),
     path_rules,
     allowlists,
+    rule_allowlists: lists.all,
     warnings,
     automaton: rest,
     table_lengths: mapTables(tables, ({ length }) => length),
     rule_bytes: serialized.reduce((sum, { length }) => sum + length, 0),
   };
   return joined(serialize(header), Object.values(tables), serialized);
+}
+
+/** Numbers allow lists; equal ones have one number. */
+class AllowlistNumbers {
+  readonly all: AllowlistPlan[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  of(list: AllowlistPlan): number {
+    const key = JSON.stringify(list);
+    const number = this.#numbers.get(key) ?? this.all.push(list) - 1;
+    this.#numbers.set(key, number);
+    return number;
+  }
+}
+
+function packedRule({ rule, allowlists, ...rest }: RulePlan, lists: AllowlistNumbers): PackedRule {
+  const { allowlists: _, ...ruleRest } = rule;
+  return { ...rest, rule: ruleRest, allowlists: allowlists.map((list) => lists.of(list)) };
 }
 
 function joined(header: Buffer, tables: readonly ArrayLike<number>[], rules: readonly Buffer[]): Bytes {

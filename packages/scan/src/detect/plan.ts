@@ -2,7 +2,7 @@ import { KeywordScanner } from './keywords/scanner.ts';
 import { outputsOf } from './keywords/trie.ts';
 import { type CompiledRules, rulePlanAt } from './packed-rules.ts';
 import type { Chunk } from './port.ts';
-import { CompiledAllowlist } from './rules/compiled-allowlist.ts';
+import { type CompiledAllowlist, readyAllowlist } from './rules/compiled-allowlist.ts';
 import { type LookAhead, lookAhead, UNDECIDED } from './regex/look-ahead.ts';
 import { lowerCaseAscii } from './rules/lower-case.ts';
 import { type CompiledRule, type PathRule, readyPathRule, readyRule } from './rules/compiled-rule.ts';
@@ -20,7 +20,7 @@ export interface Probe {
   length: number;
   /** False if only the window decides. */
   filtered: boolean;
-  /** Sticky, from the keyword's first byte; created at the first hit, since most keywords of a set never have one. */
+  /** The filter of the rule, from the first hit on, since most keywords of a set never have one. */
   filter: RegExp | null;
 }
 
@@ -64,7 +64,7 @@ export class DetectionPlan {
     this.#compiled = compiled;
     this.#atState = new Array<null>(automaton.states).fill(null);
     this.pathRules = compiled.path_rules.map(readyPathRule);
-    this.allowlists = compiled.allowlists.map((list) => new CompiledAllowlist(list));
+    this.allowlists = compiled.allowlists.map(readyAllowlist);
     this.everywhere = outline.everywhere.map((number) => this.ruleAt(number));
     this.before = outline.before + automaton.longest + Math.max(LINE_CONTEXT, STRUCTURE_BEFORE) + 1;
     this.after = Math.max(atLeastAfter, outline.after) + LINE_CONTEXT;

@@ -12,6 +12,7 @@ import { CountBudget } from '../graph/count-budget.ts';
 import { ObjectFrontier } from '../graph/frontier.ts';
 import { BUFFER_LEN_MAX } from '../graph/limits.ts';
 import { liveCounts } from '../graph/live.ts';
+import type { SourceSpec } from '../options.ts';
 import { pathFilter } from '../path-filter.ts';
 import type { ArchiveFormats } from './context.ts';
 import { type OpenOpener, Openers } from './openers.ts';
@@ -32,6 +33,10 @@ export interface WorkerParts {
 
 /** Top-level objects that one thread reads concurrently if reading waits. */
 const OBJECTS_OPEN_MAX = 8;
+
+/** Those of a file system: only what unpacks them waits, and each has buffers of its own. */
+const FILES_OPEN_MAX = 2;
+const FILE_SOURCES: readonly SourceSpec['type'][] = ['path', 'list'];
 const BUFFERS_MAX = 8;
 
 /** Reserved overlap: the actual one is known only once the detector exists. */
@@ -75,6 +80,7 @@ class WorkerService {
   readonly #control: Int32Array;
   readonly #progressWord: number;
   readonly #currentWord: number;
+  readonly #openMax: number;
   readonly #openKibWord: number;
   readonly #frontier: ObjectFrontier;
   readonly #scanner: ObjectScanner;
@@ -106,6 +112,8 @@ class WorkerService {
     this.#progressWord = controlWord(init.slot, CONTROL.PROGRESS);
     this.#currentWord = controlWord(init.slot, CONTROL.CURRENT);
     this.#openKibWord = controlWord(init.slot, CONTROL.OPEN_KIB);
+    const areFiles = init.sources.every(({ type }) => FILE_SOURCES.includes(type));
+    this.#openMax = areFiles ? FILES_OPEN_MAX : OBJECTS_OPEN_MAX;
     this.#frontier = new ObjectFrontier(CountBudget.attach(init.budget, init.slot + 1), init.depthMax);
     this.#outbox = new ResultOutbox(post);
     this.#openers = new Openers(init.sources, parts.openOpener);
@@ -231,7 +239,7 @@ class WorkerService {
 
   #beginNext(): boolean {
     const next = this.#pending.first;
-    if (next === null || this.#scanner.open >= OBJECTS_OPEN_MAX) return false;
+    if (next === null || this.#scanner.open >= this.#openMax) return false;
     const below = Atomics.load(this.#control, CONTROL.BEGIN_BELOW);
     if (below !== 0 && next.index >= below) {
       this.#post({ type: 'handed_back', index: this.#pending.removeAll(), busy_with: null });
@@ -249,7 +257,7 @@ class WorkerService {
 
   /** Returns true if this thread delays its pending objects: it has a free slot but has completed nothing for long. */
   #isSlow(): boolean {
-    if (this.#pending.length === 0 || this.#scanner.open >= OBJECTS_OPEN_MAX) return false;
+    if (this.#pending.length === 0 || this.#scanner.open >= this.#openMax) return false;
     return this.#clock.monotonic() - this.#lastCompletionAt > LONG_MS;
   }
 

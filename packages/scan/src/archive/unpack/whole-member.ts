@@ -8,6 +8,9 @@ import type { Unpacker } from './unpacker.ts';
 const PACKED_BYTES_MAX = 32 * 1024;
 const BYTES_MAX = 512 * 1024;
 
+/** Node takes smaller buffers from a common one, of which no part can be freed. */
+const OWN_BUFFER_BYTES = 32 * 1024;
+
 /** Checksum and length behind the data of a gzip member. */
 export const TRAILER_BYTES = 8;
 
@@ -21,7 +24,7 @@ export async function unpackWhole(input: Input): Promise<Unpacker | null> {
   const size = new DataView(rest.buffer, rest.byteOffset, rest.length).getUint32(rest.length - 4, true);
   if (size > BYTES_MAX) return null;
   try {
-    const limits = { maxOutputLength: Math.max(1, size), chunkSize: Math.max(64, size + 1) };
+    const limits = { maxOutputLength: Math.max(1, size), chunkSize: Math.max(OWN_BUFFER_BYTES, size + 1) };
     const { buffer, engine } = inflateRawSync(rest, { ...limits, info: true }) as unknown as Unpacked;
     input.consume(engine.bytesWritten);
     return new WholeMember(buffer, limits.chunkSize);

@@ -12,6 +12,17 @@ export interface AllowlistSubject {
   line: string;
 }
 
+const compiled = new WeakMap<AllowlistPlan, CompiledAllowlist>();
+
+/** Returns the compiled form of an allow list, which the rules of a thread share. */
+export function readyAllowlist(plan: AllowlistPlan): CompiledAllowlist {
+  const known = compiled.get(plan);
+  if (known !== undefined) return known;
+  const list = new CompiledAllowlist(plan);
+  compiled.set(plan, list);
+  return list;
+}
+
 /** One compiled allow list. */
 export class CompiledAllowlist {
   /** Whether it can exempt a whole object. */

@@ -3,7 +3,7 @@ import { type Anchor, findAnchor } from '../regex/anchor.ts';
 import { type AssignedValue, assignedValue } from '../regex/assigned-value.ts';
 import { CompiledRegex, HalvedRegex } from '../regex/compiled-regex.ts';
 import { parseRegex } from '../regex/parse.ts';
-import { CompiledAllowlist } from './compiled-allowlist.ts';
+import { type CompiledAllowlist, readyAllowlist } from './compiled-allowlist.ts';
 import { BEFORE_MAX, isGuarded, type PathRulePlan, type Placement, type RulePlan } from './rule-plan.ts';
 import type { Rule } from './rule.ts';
 
@@ -18,6 +18,8 @@ export interface CompiledRule {
   /** Locates the values that are judged, if that is possible without a match. */
   value: () => AssignedValue | null;
   placement: Placement;
+  /** What an anchored pattern must have from its literal on: sticky, one for all literals of the rule. */
+  filter: () => RegExp;
   /** Where an anchored pattern is tried: computed again, for the few rules that need more than their filter of it. */
   anchor: () => Anchor;
   before: number;
@@ -40,7 +42,7 @@ export interface PathRule {
 }
 
 export function readyPathRule({ rule, path, allowlists }: PathRulePlan): PathRule {
-  return { rule, path: new CompiledRegex(path), allowlists: allowlists.map((plan) => new CompiledAllowlist(plan)) };
+  return { rule, path: new CompiledRegex(path), allowlists: allowlists.map(readyAllowlist) };
 }
 
 export function readyRule(plan: RulePlan): CompiledRule {
@@ -54,15 +56,21 @@ export function readyRule(plan: RulePlan): CompiledRule {
     halves: isCut ? once(() => halvesOf(plan, anchor())) : null,
     value: rule.judged && isCut ? once(() => valueOf(plan, anchor())) : () => null,
     placement,
+    filter: once(() => filterOf(plan)),
     anchor,
     before,
     after,
     path: path === null ? null : new CompiledRegex(path),
-    allowlists: allowlists.map((list) => new CompiledAllowlist(list)),
+    allowlists: allowlists.map(readyAllowlist),
     guarded: isGuarded(plan),
     companions: once(() => companions.map((each) => ({ ...each, regex: new CompiledRegex(each.regex) }))),
     generic: rule.judged || rule.tags.includes('generic') || rule.id.includes('generic'),
   };
+}
+
+function filterOf({ rule, placement }: RulePlan): RegExp {
+  if (placement.type !== 'anchored') throw new Error(`rule ${rule.id}: only an anchored rule has a filter`);
+  return new RegExp(placement.filter, 'y');
 }
 
 function anchorOf({ rule, regex }: RulePlan): Anchor {
