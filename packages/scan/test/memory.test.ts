@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { after, before, test, type TestContext } from 'node:test';
 import { withChecksum } from '@heddle/test-support/scan/with-checksum';
 
@@ -118,6 +119,17 @@ test('a hundred thousand findings after one slow object', onLinux, async (t) => 
   const scanned = await scan(t, folder);
   assert.equal(scanned.exit, 1);
   assert.ok(scanned.lines >= 100_000, `${scanned.lines} lines`);
+  assertSmall(scanned);
+});
+
+test('ten thousand small gzip files', onLinux, async (t) => {
+  const folder = folderOf('gzip');
+  for (let index = 0; index < 10_000; index++) {
+    const lines = Array.from({ length: 50 }, (_, line) => `const value_${index}_${line} = compute(${index * line});`);
+    writeFileSync(join(folder, `${index}.gz`), gzipSync(lines.join('\n'), { level: 1 }));
+  }
+  const scanned = await scan(t, folder);
+  assert.equal(scanned.exit, 0);
   assertSmall(scanned);
 });
 

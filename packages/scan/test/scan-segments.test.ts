@@ -1,55 +1,19 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { seededRandom } from '@heddle/base/random';
 import type { ScanOptions } from '../src/options.ts';
 import type { ScanEnvironment } from '../src/scan.ts';
-import { optionsFor, scan, type Scanned, temporaryFolder, write } from './support/scan-fixture.ts';
+import { optionsFor, outcomeOf, scan, type Scanned, temporaryFolder, write } from './support/scan-fixture.ts';
+import { runUntil } from './support/killed-scan.ts';
+import { SEGMENT_BYTES, SEGMENTS, textWithSecrets } from './support/segment-texts.ts';
 
 const SEED = Number(process.env['HEDDLE_PROPERTY_SEED'] ?? 20_260_202);
-const SEGMENT_BYTES = 64 * 1024;
-const SEGMENTS = 40;
 
 /** Small chunks, so that a segment takes long enough for other threads to claim the next ones. */
 const CHUNKS: Partial<ScanOptions> = { chunkBytes: 4096 };
 
 const workerEntry = new URL('./support/odd-worker.ts', import.meta.url);
-
-const PEM = [
-  '-----BEGIN RSA PRIVATE KEY-----',
-  ...Array.from({ length: 24 }, (_, at) =>
-    `${'MIIEpAIBAAKCAQEA7bq3xYk2Pz9RtLq8WvN4sDfGhJ'.slice(at)}${'QmZ8aXc5'.repeat(8)}`.slice(0, 64),
-  ),
-  '-----END RSA PRIVATE KEY-----',
-].join('\n');
-
-/** Secrets at and near each boundary of a segment: of one line, of many lines, encoded, and of equal lines. */
-function textWithSecrets(seed: number): string {
-  const random = seededRandom(seed);
-  const digits = (count: number): string => String(Math.floor(random.next() * 10 ** count)).padStart(count, '0');
-  const secrets = [
-    () => `MADEUP-${digits(6)}`,
-    () => `\npassword = "xK9${digits(5)}mQzR"\n`,
-    () => `\n${PEM}\n`,
-    () => Buffer.from(`text before MADEUP-${digits(6)} and text after`.repeat(40)).toString('base64'),
-    () => `%20MADEUP%2D${digits(6)}%20`,
-    () => 'MADEUP-777777 '.repeat(200),
-  ];
-  let text = '';
-  for (let boundary = SEGMENT_BYTES; boundary <= SEGMENT_BYTES * SEGMENTS; boundary += SEGMENT_BYTES) {
-    const secret = secrets[Math.floor(random.next() * secrets.length)]!();
-    const start = boundary - Math.floor(random.next() * (secret.length + 20));
-    // Some segments consist of one line.
-    const line = random.next() < 0.2 ? 'no line ends here, ' : 'const value = compute(argument, other);\n';
-    text += line.repeat(Math.ceil((start - text.length) / line.length)).slice(0, Math.max(0, start - text.length));
-    text += secret;
-  }
-  return text;
-}
 
 async function scanWith(
   path: string,
@@ -59,13 +23,6 @@ async function scanWith(
 ): Promise<Scanned> {
   const options = optionsFor(path, { ...CHUNKS, threads, ruleTimeoutMs: 60_000, ...changes });
   return scan(options, { segmentBytes: SEGMENT_BYTES, ...environment });
-}
-
-/** What does not depend on the number of threads. */
-function outcomeOf({ findings, problems, summary }: Scanned): string {
-  const { objects_discovered, objects_completed, bytes_scanned } = summary.metrics;
-  const { outcome } = summary;
-  return JSON.stringify({ findings, problems, outcome, objects_discovered, objects_completed, bytes_scanned }, null, 1);
 }
 
 test('one large file gives the same findings with any number of threads', async (t) => {
@@ -117,35 +74,6 @@ test('a thread that exits while it helps costs nothing', async (t) => {
   assert.ok(statSync(`${path}.opened.again`).isFile(), 'a second thread opened it and exited');
   assert.equal(outcomeOf(helped), outcomeOf(whole));
 });
-
-/** Returns undefined for what is no JSON: the line that a killed process was writing. */
-function parseLine(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-async function runUntil(arguments_: string[], killAfter: number): Promise<{ lines: unknown[]; isComplete: boolean }> {
-  const script = join(import.meta.dirname, 'support/scan-process.ts');
-  const child = spawn(process.execPath, [script, ...arguments_], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const exited = once(child, 'exit');
-  const lines: unknown[] = [];
-  let isComplete = false;
-  for await (const text of createInterface({ input: child.stdout })) {
-    const line = parseLine(text);
-    if (line === undefined) {
-      assert.ok(child.killed, `not a line of JSON: ${text}`);
-      break;
-    }
-    if (typeof line === 'string') lines.push(line);
-    else isComplete = typeof line === 'object' && line !== null && 'summary' in line;
-    if (lines.length === killAfter) child.kill('SIGKILL');
-  }
-  await exited;
-  return { lines, isComplete };
-}
 
 test('killed while threads help, a scan loses and duplicates nothing', async (t) => {
   const folder = temporaryFolder(t);

@@ -2,8 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 
 import { keepNewSpaceSmall } from '@heddle/base/new-space';
 
-/** The largest that worker threads permit. */
-const NEW_SPACE_OF_THREADS_MB = 4;
+const NEW_SPACE_OF_THREADS_MB = 2;
 
 /**
  * Limits the growth of the heap. A scan allocates many short-lived objects, and V8 would rather grow its heap to two or
@@ -15,7 +14,7 @@ const NEW_SPACE_OF_THREADS_MB = 4;
  * need for a moment, and take their time from the threads that scan.
  *
  * So small a new space is collected in a fraction of a millisecond by one thread: waking others takes longer. That of
- * the threads that scan, which begin later, is four times as large, since they allocate the most.
+ * the threads that scan, which begin later, is twice as large, since they allocate the most.
  */
 export function keepHeapSmall(): void {
   keepNewSpaceSmall();

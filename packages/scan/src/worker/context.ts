@@ -63,6 +63,8 @@ export interface ScanContext {
   mark(reading: ObjectReading): void;
   /** Lets other threads help with an object whose first chunk was read; returns null if it is not worth it. */
   divide(reading: ObjectReading): SegmentQueue | null;
+  /** The same for an entry of an archive of which `end` bytes were read: replaces its reader, unless it is not worth it. */
+  divideStream(reading: ObjectReading, end: number): void;
   /** Scans segments of an object ahead, while this thread waits for another segment of it. */
   scanAhead(object: DividedObject): void;
 }

@@ -9,6 +9,7 @@ import type { ScanContext } from './context.ts';
 import { readingOf, type ObjectReading } from './object-reading.ts';
 import { unsupported } from './problem.ts';
 import { SegmentJoiner } from './segment-joiner.ts';
+import { headOf } from './segment-source.ts';
 
 type Result = StepResult<ArchiveListing> | Promise<StepResult<ArchiveListing>>;
 
@@ -184,7 +185,7 @@ export class ChunkFetcher {
     const last = reading.ended;
     const goesOn = !last && reading.format === null;
     if (goesOn && carries(reading)) this.#keepTail(reading, buffer.bytes, length, end);
-    if (goesOn && step.offset === 0) reading.segments = this.#context.divide(reading);
+    if (goesOn) this.#divide(step, reading, buffer.bytes, end);
     executor.spawn({
       kind: 'scan',
       object: goesOn ? step.object.clone() : step.object,
@@ -199,6 +200,15 @@ export class ChunkFetcher {
       executor.spawn(step);
     }
     return null;
+  }
+
+  #divide({ offset }: FetchSyncStep, reading: ObjectReading, bytes: Uint8Array, end: number): void {
+    if (reading.depth === 0) {
+      if (offset === 0) reading.segments = this.#context.divide(reading);
+      return;
+    }
+    if (offset === 0) reading.head = headOf(bytes);
+    else this.#context.divideStream(reading, end);
   }
 
   #recognize(reading: ObjectReading, head: Uint8Array): void {

@@ -9,6 +9,7 @@ import type { Commit, Finding, Problem, TaskMetrics } from '../result.ts';
 import type { ObjectOpener, ObjectReader } from '../source/port.ts';
 import type { ArchiveListing } from './archive-listing.ts';
 import type { SegmentQueue } from './segment-queue.ts';
+import type { StreamAhead } from './stream-ahead.ts';
 
 /** Findings of one object that may be in transit; beyond that, reading pauses until they are delivered. */
 const UNACKNOWLEDGED_MAX = 1000;
@@ -114,6 +115,10 @@ export class ObjectReading implements ObjectWork {
   tailEnd = 0;
   /** Null unless other threads help to scan it. */
   segments: SegmentQueue | null = null;
+  /** The first bytes of an entry of an archive. */
+  head: Uint8Array | null = null;
+  /** Its reader, if it is an entry that was divided. */
+  stream: StreamAhead | null = null;
   /** True if nothing follows what was read. */
   ended = false;
   /** Why it ended early. */

@@ -12,7 +12,17 @@ import { ChunkScanner } from './scan-chunk.ts';
 
 export interface ObjectScannerOptions extends Pick<
   ScanContext,
-  'limits' | 'detector' | 'formats' | 'pool' | 'frontier' | 'sink' | 'isExcluded' | 'mark' | 'divide' | 'scanAhead'
+  | 'limits'
+  | 'detector'
+  | 'formats'
+  | 'pool'
+  | 'frontier'
+  | 'sink'
+  | 'isExcluded'
+  | 'mark'
+  | 'divide'
+  | 'divideStream'
+  | 'scanAhead'
 > {
   onReady(): void;
   onDefect(error: unknown): void;

@@ -1,9 +1,9 @@
 import { onNextTurn } from '@heddle/base/turn';
 import type { Detector } from '../detect/port.ts';
 import type { BufferHandle, BufferPool } from '../graph/buffer-pool.ts';
-import type { ObjectReader } from '../source/port.ts';
 import { Division, type DividedObject, type SegmentResult } from './division.ts';
 import type { Openers } from './openers.ts';
+import { type SegmentSource, segmentSource } from './segment-source.ts';
 
 export interface SegmentsAheadOptions {
   detector: Detector;
@@ -17,9 +17,7 @@ export interface SegmentsAheadOptions {
 }
 
 /** Bytes before a segment, besides the overlap, after which the state at its beginning is usually the true one. */
-const LEAD_BYTES = 128 * 1024;
-
-const HEAD_BYTES = 64;
+export const LEAD_BYTES = 128 * 1024;
 
 /** Scans segments of large objects ahead of the thread that delivers them. */
 export class SegmentsAhead {
@@ -48,7 +46,7 @@ export class SegmentsAhead {
 
   async #help(object: DividedObject, goesOn: () => boolean, waits: boolean): Promise<void> {
     const division = new Division(object);
-    const source = new SegmentSource(object, this.#options.openers);
+    const source = segmentSource(object, this.#options.openers);
     while (goesOn() && !this.#options.isAborted()) {
       const buffer = this.#options.pool.tryAcquire();
       if (buffer === null) break;
@@ -81,7 +79,7 @@ export class SegmentsAhead {
   }
 
   async #scanChunks(
-    { index, path, commit, segmentBytes }: DividedObject,
+    { index, path, commit, segmentBytes, stream }: DividedObject,
     result: SegmentResult,
     source: SegmentSource,
     bytes: Uint8Array,
@@ -89,14 +87,14 @@ export class SegmentsAhead {
     const { detector, chunkBytes, mark, isAborted } = this.#options;
     const start = result.segment * segmentBytes;
     const end = start + segmentBytes;
-    const from = evenBelow(Math.max(0, start - detector.overlap - LEAD_BYTES));
+    const from = source.beginOf(start, detector.overlap + LEAD_BYTES);
     const bounds = { from, start, head: await source.head() };
     const scan = detector.beginSegment({ path, ...(commit === undefined ? {} : { commit: commit.id }) }, bounds);
     let prefix = 0;
     for (let at = from; at < end;) {
       const to = Math.min(at + chunkBytes, at < start ? start : end);
       const length = prefix + to - at;
-      await source.fill(bytes.subarray(prefix, length), at);
+      await source.fill(bytes.subarray(prefix, length), at, result.segment);
       if (isAborted()) return;
       mark(index);
       const chunk = { bytes, length, prefix_length: prefix, base_offset: at - prefix, last: false };
@@ -104,63 +102,13 @@ export class SegmentsAhead {
       mark(null);
       if (!isUseful) return;
       result.chunks += 1;
-      result.bytes += to - at;
+      // What precedes a segment of a stream was not read for it.
+      if (stream === undefined || at >= start) result.bytes += to - at;
       prefix = Math.min(detector.overlap, length);
       bytes.copyWithin(0, length - prefix, length);
       at = to;
       await new Promise<void>(onNextTurn);
     }
     result.scanned = scan.finish();
-  }
-}
-
-/** Bitwise operators would cut offsets from 2 GiB on to 32 bits. */
-function evenBelow(offset: number): number {
-  return offset - (offset % 2);
-}
-
-/** Reads a divided object. Rejects if it is not what the thread that has it reads. */
-class SegmentSource {
-  readonly #object: DividedObject;
-  readonly #openers: Openers;
-  #reader: ObjectReader | null = null;
-  #head: Uint8Array | null = null;
-
-  constructor(object: DividedObject, openers: Openers) {
-    this.#object = object;
-    this.#openers = openers;
-  }
-
-  async head(): Promise<Uint8Array> {
-    if (this.#head !== null) return this.#head;
-    const head = new Uint8Array(HEAD_BYTES);
-    await this.fill(head, 0);
-    return (this.#head = head);
-  }
-
-  async fill(target: Uint8Array, offset: number): Promise<void> {
-    const reader = (this.#reader ??= await this.#open());
-    for (let got = 0; got < target.length;) {
-      const count = await reader.read(target, got, target.length - got, offset + got);
-      if (count === 0) throw new Error('segment: the object ended early');
-      got += count;
-    }
-  }
-
-  async close(): Promise<void> {
-    try {
-      await this.#reader?.close();
-    } catch {
-      // The thread that has the object closes it too, and reports what is wrong.
-    }
-  }
-
-  async #open(): Promise<ObjectReader> {
-    const { source, path, locator, version } = this.#object;
-    const opener = await this.#openers.opened(source);
-    const reader = await opener.open({ path, locator });
-    if (reader.version === version) return reader;
-    await reader.close();
-    throw new Error('segment: the object has changed');
   }
 }

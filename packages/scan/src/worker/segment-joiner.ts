@@ -26,18 +26,25 @@ export class SegmentJoiner {
       reading.segments = null;
       return undefined;
     }
-    const next = segments.next();
-    if (next === null) return undefined;
+    const { division } = segments;
+    const stream = reading.stream?.canFill(step.offset, division) === true ? reading.stream : null;
+    if (stream?.hasLead === true) return this.#afterwards(stream.fill(step.offset, division), step);
+    const next = segments.take();
+    // Others can scan what follows the first segment that is read ahead.
+    if (next === null) return stream === null ? undefined : this.#afterwards(stream.fill(step.offset, division), step);
     if (next instanceof Promise) {
-      this.#context.scanAhead(segments.division.object);
-      return next.then(() => {
-        executor.spawn(step);
-        return null;
-      });
+      this.#context.scanAhead(division.object);
+      return this.#afterwards(next, step);
     }
     if (!this.#adopt(reading, next)) return undefined;
-    step.offset += segments.division.object.segmentBytes;
+    step.offset += division.object.segmentBytes;
     executor.spawn(step);
+    return null;
+  }
+
+  async #afterwards(work: Promise<unknown>, step: FetchSyncStep): Promise<null> {
+    await work;
+    this.#context.executor.spawn(step);
     return null;
   }
 

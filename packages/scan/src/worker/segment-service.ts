@@ -1,11 +1,29 @@
-import { type DividedObject, divisionMemory, type SegmentResult } from './division.ts';
+import { systemRandom } from '@heddle/base/random';
+import {
+  Division,
+  type DividedObject,
+  divisionMemory,
+  type SegmentResult,
+  type SegmentSlots,
+  streamMemory,
+} from './division.ts';
 import type { ObjectReading } from './object-reading.ts';
 import type { FromWorker, WorkerInit } from './protocol.ts';
-import { SegmentsAhead, type SegmentsAheadOptions } from './scan-ahead.ts';
+import { LEAD_BYTES, SegmentsAhead, type SegmentsAheadOptions } from './scan-ahead.ts';
 import { SegmentQueue } from './segment-queue.ts';
+import { createSlots, StreamAhead } from './stream-ahead.ts';
 
 /** Smaller objects are not divided, in segments. */
 const SEGMENTS_MIN = 3;
+
+/** Segments of streams are kept in memory. */
+const STREAM_SEGMENT_BYTES = 2 * 1024 * 1024;
+
+/** More would not be scanned at the same time: even fast decompression keeps few threads busy. */
+const SLOTS_MAX = 6;
+
+/** Segments of a stream that are read before it is divided: most entries end before. */
+const STREAM_SEGMENTS_MIN = 2;
 
 interface SegmentServiceOptions extends Omit<SegmentsAheadOptions, 'deliver' | 'chunkBytes'> {
   post(message: FromWorker): void;
@@ -22,6 +40,9 @@ export class SegmentService {
   readonly #ahead: SegmentsAhead;
   /** Objects of this thread, by number. */
   readonly #queues = new Map<number, SegmentQueue>();
+  /** Made for the first stream, and used by one at a time. */
+  #slots: SegmentSlots | null = null;
+  #hasStream = false;
 
   constructor(init: WorkerInit, options: SegmentServiceOptions) {
     this.#init = init;
@@ -56,12 +77,56 @@ export class SegmentService {
       version,
       segmentBytes,
       aheadMax: 2 * threads,
-      memory: divisionMemory(),
+      memory: divisionMemory(size, segmentBytes),
     };
     const queue = new SegmentQueue(object);
     this.#queues.set(index, queue);
     this.#options.post({ type: 'divided', object });
     return queue;
+  }
+
+  divideStream(reading: ObjectReading, end: number): void {
+    const { root, path, reader, head, detector } = reading;
+    const { threads, chunkBytes, explain, objectBytesMax } = this.#init;
+    const { overlap } = this.#options.detector;
+    const segmentBytes = Math.min(STREAM_SEGMENT_BYTES, this.#init.segmentBytes);
+    if (threads === 1 || explain !== undefined || this.#hasStream || reading.stream !== null) return;
+    if (end < STREAM_SEGMENTS_MIN * segmentBytes || segmentBytes < Math.max(chunkBytes, overlap)) return;
+    if (detector === null || detector === undefined || reading.stubSearch !== null || head === null) return;
+    const leadBytes = Math.min(overlap + LEAD_BYTES, segmentBytes);
+    const slots = (this.#slots ??= createSlots(
+      Math.min(2 * threads, SLOTS_MAX),
+      leadBytes - (leadBytes % 2),
+      segmentBytes,
+    ));
+    const { index, source, locator, commit } = root;
+    const current = Math.ceil(end / segmentBytes) - 1;
+    const object: DividedObject = {
+      index,
+      source,
+      path,
+      locator,
+      commit,
+      size: -1,
+      version: Buffer.from(systemRandom.bytes(8)).toString('hex'),
+      segmentBytes,
+      aheadMax: slots.count,
+      memory: streamMemory(current),
+      stream: { head, slots },
+    };
+    this.#hasStream = true;
+    reading.stream = new StreamAhead({
+      inner: reader!,
+      position: end,
+      segmentBytes,
+      slots,
+      bytesMax: objectBytesMax > 0 ? objectBytesMax : Infinity,
+      onClose: () => (this.#hasStream = false),
+    });
+    reading.reader = reading.stream;
+    reading.segments = new SegmentQueue(object, current);
+    this.#queues.set(index, reading.segments);
+    this.#options.post({ type: 'divided', object });
   }
 
   /**
@@ -74,7 +139,10 @@ export class SegmentService {
 
   /** Scans segments of an object of another thread. */
   async help(object: DividedObject): Promise<void> {
+    const division = new Division(object);
+    division.helperCame();
     await this.#ahead.help(object, () => !this.#options.hasObjects(), true);
+    division.helperLeft();
     this.#options.post({ type: 'helped' });
     this.#options.onReady();
   }

@@ -150,6 +150,7 @@ class WorkerService {
       isExcluded: (path) => !passes(path),
       mark: (reading) => this.#markObject(reading.root.index),
       divide: (reading) => this.#segments.divide(reading),
+      divideStream: (reading, end) => this.#segments.divideStream(reading, end),
       scanAhead: (object) => this.#segments.scanAhead(object),
       onReady: () => this.#ready(),
       onDefect: (error) => post({ type: 'defect', message: stackOf(error) }),

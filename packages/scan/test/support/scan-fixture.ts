@@ -71,3 +71,10 @@ export async function scan(options: ScanOptions, environment: Partial<ScanEnviro
 export function places(findings: readonly Finding[], folder: string): string[] {
   return findings.map(({ path, secret }) => `${path.replace(`${folder}/`, '')}:${secret}`);
 }
+
+/** What does not depend on the number of threads. */
+export function outcomeOf({ findings, problems, summary }: Scanned): string {
+  const { objects_discovered, objects_completed, bytes_scanned } = summary.metrics;
+  const { outcome } = summary;
+  return JSON.stringify({ findings, problems, outcome, objects_discovered, objects_completed, bytes_scanned }, null, 1);
+}

@@ -53,7 +53,7 @@ async function scanAfter(passed: number, text: Buffer): Promise<SegmentResult[]>
     isAborted: () => false,
   });
   const at = { index: 0, source: 0, path: 'src/app.ts', locator: '', commit: undefined, size, version: '1' };
-  const memory = divisionMemory();
+  const memory = divisionMemory(size, SEGMENT_BYTES);
   const object: DividedObject = { ...at, segmentBytes: SEGMENT_BYTES, aheadMax: SEGMENTS_AHEAD, memory };
   const division = new Division(object);
   for (let segment = 0; segment <= passed; segment++) division.moveTo(segment);

@@ -17,7 +17,7 @@ test('a thread looks whether it can close once it has ended a scan ahead, which 
     hasObjects: () => false,
     onReady: () => ready.resolve(service.isBusy),
   });
-  const memory = divisionMemory();
+  const memory = divisionMemory(1e6, 65_536);
   const object = { index: 0, source: 0, path: 'a', locator: 'a', commit: undefined, size: 1e6, version: '1' };
   service.scanAhead({ ...object, segmentBytes: 65_536, aheadMax: 4, memory });
   assert.ok(service.isBusy);

@@ -225,6 +225,7 @@ class Simulation {
       isExcluded: () => false,
       mark: () => undefined,
       divide: () => null,
+      divideStream: () => undefined,
       scanAhead: () => assert.fail('made-up objects are not divided'),
       onReady: () => undefined,
       onDefect: (error) => {
