@@ -28,7 +28,9 @@ export const READERS: Readonly<Record<string, (directory: string) => Corpus>> = 
   noseyparker: (directory) => readExamples('noseyparker', directory, 'crates/noseyparker/data/default/builtin/rules'),
   kingfisher: (directory) => readExamples('kingfisher', directory, 'data/rules'),
   trufflehog: readTruffleHog,
-  gitleaks: readGitleaks,
+  gitleaks: (directory) => readGitleaks('gitleaks', directory),
+  betterleaks: (directory) => readGitleaks('betterleaks', directory),
+  titus: (directory) => readExamples('titus', directory, 'pkg/rule/rules'),
 };
 
 /** A file of the table may have several lines that must be found. */
@@ -92,7 +94,7 @@ function readTruffleHog(directory: string): Corpus {
 }
 
 /** Functions in Go that make the cases of each rule; their secrets are random. */
-function readGitleaks(directory: string): Corpus {
+function readGitleaks(name: string, directory: string): Corpus {
   const random = new PseudoRandom(1);
   const base = join(directory, 'cmd/generate/config');
   const generator = readFileSync(join(base, 'utils/generate.go'), 'utf8');
@@ -118,7 +120,7 @@ function readGitleaks(directory: string): Corpus {
     'utils.AlphaNumericExtendedLong': repeated('[a-z0-9/=_+-]'),
     'utils.Hex8_4_4_4_12': () => '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}',
   } as Readonly<Record<string, (...values: GoValue[]) => GoValue>>;
-  const corpus: Corpus = { name: 'gitleaks', cases: [], unread: 0 };
+  const corpus: Corpus = { name, cases: [], unread: 0 };
   for (const file of globSync('rules/*.go', { cwd: base }).sort()) {
     const source = new GoSource(readFileSync(join(base, file), 'utf8'), functions);
     source.run('Validate', (_, positives, negatives) => {
