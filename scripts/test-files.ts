@@ -40,6 +40,8 @@ export interface RunOptions {
   concurrency_max: number;
   /** A file that takes longer, on a machine with nothing else to do, is killed and counts as failed. */
   file_timeout_ms: number;
+  /** Modules that each file's process imports first. */
+  imports: readonly string[];
   signal: AbortSignal;
 }
 
@@ -103,7 +105,7 @@ async function runFile(path: string, options: RunOptions): Promise<FileResult> {
   const stream = run({
     files: [file],
     cwd: options.root,
-    execArgv: ['--import', `${options.root}/packages/test-support/src/cheap-promises.ts`],
+    execArgv: options.imports.flatMap((url) => ['--import', url]),
     // A test that hangs fails a little before its file is killed, so that the report can name it.
     timeout: timeoutMs * 0.9,
     env: { ...process.env, [MARK_VARIABLE]: mark },

@@ -4,14 +4,16 @@
  * files fail, they run once more, alone; the summary names those that then passed as flaky, and in CI they fail the run.
  * Every process that the tests started is ended with them, however the run ends.
  */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, statfsSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, type Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { spec } from 'node:test/reporters';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 
 import { keepCompiledCode } from '@heddle/base/compile-cache';
 import { startTestServer, type TestServer } from '@heddle/test-support/postgres';
@@ -29,6 +31,9 @@ const RUN = randomUUID();
 const MARK = `${RUN}/`;
 /** Of the database; in memory where there is room, since a new database for each test file is mostly file system work. */
 const RUN_DIRECTORY = join(hasRoomInMemory() ? MEMORY : tmpdir(), `heddle-test-run-${RUN}`);
+const SUPPORT = join(ROOT, 'packages/test-support/src');
+/** For fewer files, it takes longer to make the catalog of modules than it saves. */
+const CATALOG_FILES_MIN = 20;
 const FILE_TIMEOUT_MS = 5 * 60_000;
 const SLOWEST_SHOWN = 8;
 /** More files than these that fail are no accident of a busy machine. */
@@ -80,14 +85,30 @@ async function startDatabase(): Promise<TestServer | null> {
   return server;
 }
 
+/** Makes the catalog of modules, and returns the modules that each file's process imports first. */
+async function preparedImports(files: readonly string[]): Promise<string[]> {
+  const imports = [join(SUPPORT, 'cheap-promises.ts')];
+  if (files.length < CATALOG_FILES_MIN) return imports;
+  const directory = join(RUN_DIRECTORY, 'modules');
+  try {
+    await promisify(execFile)(process.execPath, [join(SUPPORT, 'modules/record.ts'), directory]);
+  } catch (error) {
+    console.error(`The tests run without a catalog of modules, which takes longer: ${String(error)}`);
+    return imports;
+  }
+  const preload = pathToFileURL(join(SUPPORT, 'modules/preload.ts'));
+  preload.search = encodeURIComponent(directory);
+  return [...imports, preload.href];
+}
+
 /** Runs the files, and those that failed once more; counts what they said last. */
-async function runTests(files: readonly string[], signal: AbortSignal): Promise<Totals> {
-  const results = await runAndReport(files, [CONCURRENCY, CONCURRENCY_MAX], signal);
+async function runTests(files: readonly string[], imports: readonly string[], signal: AbortSignal): Promise<Totals> {
+  const results = await runAndReport(files, [CONCURRENCY, CONCURRENCY_MAX], imports, signal);
   const failed = results.filter((result) => result.failed > 0).map(({ path }) => path);
   const flaky: string[] = [];
   if (failed.length > 0 && failed.length <= RERUN_FILES_MAX && !signal.aborted) {
     banner(`once more, alone: ${failed.join(', ')}`);
-    for (const again of await runAndReport(failed, [1, 1], signal)) {
+    for (const again of await runAndReport(failed, [1, 1], imports, signal)) {
       results[results.findIndex(({ path }) => path === again.path)] = again;
       if (again.failed === 0) flaky.push(again.path);
     }
@@ -100,6 +121,7 @@ async function runTests(files: readonly string[], signal: AbortSignal): Promise<
 async function runAndReport(
   files: readonly string[],
   concurrency: readonly [usual: number, max: number],
+  imports: readonly string[],
   signal: AbortSignal,
 ): Promise<FileResult[]> {
   const results: FileResult[] = [];
@@ -110,6 +132,7 @@ async function runAndReport(
     concurrency: usual,
     concurrency_max: max,
     file_timeout_ms: FILE_TIMEOUT_MS,
+    imports,
     signal,
   };
   const events = async function* (): AsyncGenerator {
@@ -150,11 +173,12 @@ async function runTestStage(patterns: readonly string[], signal: AbortSignal): P
     console.error(`No test file matches: ${patterns.join(' ')}`);
     return { passed: 0, failed: 0, skipped: 0, flaky: [] };
   }
-  const database = await startDatabase();
+  const [database, imports] = await Promise.all([startDatabase(), preparedImports(files)]);
   try {
-    return await runTests(files, signal);
+    return await runTests(files, imports, signal);
   } finally {
     await database?.stop();
+    rmSync(RUN_DIRECTORY, { recursive: true, force: true });
   }
 }
 

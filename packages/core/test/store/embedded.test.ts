@@ -14,6 +14,7 @@ import { isPostgresOf, orphanedBackends, processStart } from '../../src/store/em
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/store/embedded/server.ts';
 import { eventually } from '@heddle/test-support/eventually';
 import { temporaryDirectory } from '@heddle/test-support/postgres';
+import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
 const LINUX = process.platform === 'linux';
 const AS_ROOT = process.getuid?.() === 0;
@@ -59,7 +60,7 @@ async function start(dataDir: string): Promise<EmbeddedPostgres> {
 
 /** Starts the server from a process of its own, which a test can kill. */
 async function startProcess(dataDir: string, options: { uid?: number; gid?: number } = {}): Promise<Running> {
-  const child = spawn(process.execPath, [PROCESS_SCRIPT, dataDir], {
+  const child = spawn(process.execPath, [...CATALOG_OPTIONS, PROCESS_SCRIPT, dataDir], {
     stdio: ['pipe', 'pipe', 'pipe'],
     cwd: '/',
     ...options,
@@ -149,7 +150,9 @@ describe('a first start', () => {
   test('killed at any moment leaves a directory that starts', async () => {
     const dataDir = newDirectory();
     for (const waitFor of ['secret', /^initdb-/, 'cluster', 'cluster/postmaster.pid']) {
-      const child = spawn(process.execPath, [PROCESS_SCRIPT, dataDir], { stdio: ['pipe', 'ignore', 'ignore'] });
+      const child = spawn(process.execPath, [...CATALOG_OPTIONS, PROCESS_SCRIPT, dataDir], {
+        stdio: ['pipe', 'ignore', 'ignore'],
+      });
       children.add(child);
       const exited = once(child, 'exit');
       await eventually(

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 
 import { ended, type Ended } from '@heddle/test-support/cli/command-process';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
+import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
@@ -18,7 +19,10 @@ after(() => server.stop());
 
 /** Runs the command as a separate process with only these variables set beside PATH. */
 function run(args: readonly string[], env: Record<string, string> = {}, stdin = ''): Promise<Ended> {
-  return ended(spawn(process.execPath, [MAIN, ...args], { env: { PATH: process.env['PATH'], ...env } }), stdin);
+  return ended(
+    spawn(process.execPath, [...CATALOG_OPTIONS, MAIN, ...args], { env: { PATH: process.env['PATH'], ...env } }),
+    stdin,
+  );
 }
 
 test('the process submits what it reads and exits with 0; HEDDLE_URL names the server', async () => {

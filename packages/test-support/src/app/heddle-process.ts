@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { eventually } from '../eventually.ts';
+import { CATALOG_OPTIONS } from '../modules/catalog.ts';
 import { temporaryDirectory } from '../postgres.ts';
 
 const MAIN = join(import.meta.dirname, '../../../heddle/src/cli/main.ts');
@@ -38,7 +39,8 @@ export class HeddleProcess {
 
   constructor(args: readonly string[], environment: Environment) {
     const stdio = ['ignore', 'pipe', 'pipe'] as const;
-    this.child = spawn(process.execPath, [MAIN, ...args], { env: environmentOf(environment), stdio: [...stdio] });
+    const options = { env: environmentOf(environment), stdio: [...stdio] };
+    this.child = spawn(process.execPath, [...CATALOG_OPTIONS, MAIN, ...args], options);
     this.child.stdout!.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()));
     this.child.stderr!.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
     this.exited = once(this.child, 'close').then(([code]) => code as number | null);

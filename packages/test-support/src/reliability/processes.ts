@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after } from 'node:test';
+
+import { keepCompiledCode } from '@heddle/base/compile-cache';
+import { CATALOG_OPTIONS } from '../modules/catalog.ts';
 
 export type Line = Record<string, unknown> & { event: string };
 
@@ -23,20 +23,17 @@ export interface Child {
   errors(): string;
 }
 
-/** Processes are started by the dozen: what one has compiled, the next ones find. */
-const COMPILE_CACHE = mkdtempSync(join(tmpdir(), 'heddle-compiled-'));
+// A killed process saves nothing of what it compiled, but this one, which loads much of the same, does.
+keepCompiledCode(process.env);
 
 const running = new Set<Child>();
-after(async () => {
-  await Promise.all([...running].map((child) => child.kill()));
-  rmSync(COMPILE_CACHE, { recursive: true, force: true });
-});
+after(() => Promise.all([...running].map((child) => child.kill())));
 
 /** Starts a script. It ends with the test at the latest. @param script its absolute path */
 export function startChild(script: string, args: readonly string[], environment: Record<string, string> = {}): Child {
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, [...CATALOG_OPTIONS, script, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_TEST_CONTEXT: undefined, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
+    env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...environment },
   });
   const reader = createInterface({ input: child.stdout });
   // The last lines of a killed process are still in its pipe when it is gone.

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 import { ended, WorkingDirectory, type Ended } from '@heddle/test-support/cli/command-process';
 import { eventually } from '@heddle/test-support/eventually';
+import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
 export const MAIN = join(import.meta.dirname, '../../../src/cli/main.ts');
 
@@ -45,7 +46,7 @@ export class ScanDirectory extends WorkingDirectory {
 
   #spawn(environment: Readonly<Record<string, string>>, args: readonly string[]): ChildProcess {
     const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'], ...environment };
-    return spawn(process.execPath, [MAIN, ...args], { cwd: this.path, env });
+    return spawn(process.execPath, [...CATALOG_OPTIONS, MAIN, ...args], { cwd: this.path, env });
   }
 
   scan(args: readonly string[], stdin = ''): Promise<Ended> {

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 
 import { ended, WorkingDirectory, type Ended } from '@heddle/test-support/cli/command-process';
+import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
 export const MAIN = join(import.meta.dirname, '../../../src/command/main.ts');
 
@@ -13,7 +14,7 @@ export class ReconDirectory extends WorkingDirectory {
 
   probe(...args: readonly string[]): ChildProcess {
     const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'], ...this.environment };
-    return spawn(process.execPath, [MAIN, ...args], { cwd: this.path, env });
+    return spawn(process.execPath, [...CATALOG_OPTIONS, MAIN, ...args], { cwd: this.path, env });
   }
 
   recon(args: readonly string[], stdin = ''): Promise<Ended> {
