@@ -10,6 +10,7 @@ import { after, test } from 'node:test';
 import { deriveClientKey } from '@heddle/executor/protocol/mac';
 import { readClientCredentials } from '@heddle/executor/security/client-credentials';
 import { readKeyRing } from '@heddle/executor/security/key-ring-file';
+import { COMMAND_ENVIRONMENT } from '@heddle/test-support/cli/command-process';
 import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
@@ -25,7 +26,7 @@ interface Ended {
 
 async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
   const child = spawn(process.execPath, [...CATALOG_OPTIONS, MAIN, ...args], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...COMMAND_ENVIRONMENT, ...env },
   });
   let stdout = '';
   let stderr = '';

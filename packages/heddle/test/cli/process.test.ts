@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { ended, type Ended } from '@heddle/test-support/cli/command-process';
+import { COMMAND_ENVIRONMENT, ended, type Ended } from '@heddle/test-support/cli/command-process';
 import { startHeddle, type Heddle } from '@heddle/test-support/cli/heddle';
 import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
@@ -20,7 +20,7 @@ after(() => server.stop());
 /** Runs the command as a separate process with only these variables set beside PATH. */
 function run(args: readonly string[], env: Record<string, string> = {}, stdin = ''): Promise<Ended> {
   return ended(
-    spawn(process.execPath, [...CATALOG_OPTIONS, MAIN, ...args], { env: { PATH: process.env['PATH'], ...env } }),
+    spawn(process.execPath, [...CATALOG_OPTIONS, MAIN, ...args], { env: { ...COMMAND_ENVIRONMENT, ...env } }),
     stdin,
   );
 }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-import { ended, type Ended, WorkingDirectory } from '@heddle/test-support/cli/command-process';
+import { COMMAND_ENVIRONMENT, ended, type Ended, WorkingDirectory } from '@heddle/test-support/cli/command-process';
 import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
 const SCAN_MAIN = join(import.meta.dirname, '../../src/command/main.ts');
@@ -16,7 +16,7 @@ export class CommandDirectory extends WorkingDirectory {
   }
 
   scan(...args: readonly string[]): Promise<Ended> {
-    const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'] };
+    const env = { ...COMMAND_ENVIRONMENT };
     return ended(
       spawn(process.execPath, [...CATALOG_OPTIONS, SCAN_MAIN, ...args, '--no-progress'], { cwd: this.path, env }),
       '',

@@ -16,7 +16,7 @@ export type Environment = Readonly<Record<string, string>>;
 
 /** The environment of the test process must not affect the result. */
 function environmentOf(own: Environment): Record<string, string> {
-  const inherited = ['PATH', 'HOME', 'TMPDIR', 'HEDDLE_TEST_RUN'].flatMap((name) => {
+  const inherited = ['PATH', 'HOME', 'TMPDIR', 'HEDDLE_TEST_RUN', 'NODE_COMPILE_CACHE'].flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });

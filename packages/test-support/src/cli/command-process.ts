@@ -5,6 +5,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
+const { PATH, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+/** What a command needs of the environment, and where it finds compiled code from its first module on. */
+export const COMMAND_ENVIRONMENT = { PATH, TMPDIR, NODE_COMPILE_CACHE } as const;
+
 /** How a command ended. */
 export interface Ended {
   code: number | null;

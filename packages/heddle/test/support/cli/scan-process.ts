@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { ended, WorkingDirectory, type Ended } from '@heddle/test-support/cli/command-process';
+import { COMMAND_ENVIRONMENT, ended, WorkingDirectory, type Ended } from '@heddle/test-support/cli/command-process';
 import { eventually } from '@heddle/test-support/eventually';
 import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
@@ -45,7 +45,7 @@ export class ScanDirectory extends WorkingDirectory {
   }
 
   #spawn(environment: Readonly<Record<string, string>>, args: readonly string[]): ChildProcess {
-    const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'], ...environment };
+    const env = { ...COMMAND_ENVIRONMENT, ...environment };
     return spawn(process.execPath, [...CATALOG_OPTIONS, MAIN, ...args], { cwd: this.path, env });
   }
 

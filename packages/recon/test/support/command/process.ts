@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 
-import { ended, WorkingDirectory, type Ended } from '@heddle/test-support/cli/command-process';
+import { COMMAND_ENVIRONMENT, ended, WorkingDirectory, type Ended } from '@heddle/test-support/cli/command-process';
 import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
 export const MAIN = join(import.meta.dirname, '../../../src/command/main.ts');
@@ -13,7 +13,7 @@ export class ReconDirectory extends WorkingDirectory {
   environment: Readonly<Record<string, string>> = {};
 
   probe(...args: readonly string[]): ChildProcess {
-    const env = { PATH: process.env['PATH'], TMPDIR: process.env['TMPDIR'], ...this.environment };
+    const env = { ...COMMAND_ENVIRONMENT, ...this.environment };
     return spawn(process.execPath, [...CATALOG_OPTIONS, MAIN, ...args], { cwd: this.path, env });
   }
 
