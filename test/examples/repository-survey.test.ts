@@ -6,8 +6,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 
+import { COMMAND_ENVIRONMENT } from '@heddle/test-support/cli/command-process';
 import { eventually } from '@heddle/test-support/eventually';
 import { DataDirectory, request } from '@heddle/test-support/app/heddle-process';
+import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
 const EXAMPLE = join(import.meta.dirname, '..', '..', 'examples', 'repository-survey');
 
@@ -15,9 +17,9 @@ const data = new DataDirectory();
 after(() => data.dispose());
 
 async function survey(url: string, root: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const args = [join(EXAMPLE, 'start.ts'), '--url', url, '--root', root];
+  const args = [...CATALOG_OPTIONS, join(EXAMPLE, 'start.ts'), '--url', url, '--root', root];
   const child = spawn(process.execPath, args, {
-    env: { PATH: process.env['PATH'], HEDDLE_DATA_DIR: data.path },
+    env: { ...COMMAND_ENVIRONMENT, HEDDLE_DATA_DIR: data.path },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const said = { stdout: '', stderr: '' };

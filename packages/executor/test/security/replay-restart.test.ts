@@ -9,7 +9,9 @@ import { test } from 'node:test';
 import type { SignedRequest } from '../../src/protocol/envelope.ts';
 import { signRequest } from '../../src/protocol/mac.ts';
 import { systemClock } from '@heddle/base/clock';
+import { COMMAND_ENVIRONMENT } from '@heddle/test-support/cli/command-process';
 import { eventually } from '@heddle/test-support/eventually';
+import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 import { AUDIENCE, inDirectory, newNonce, signingKeys } from '../support/security/fixture.ts';
 
 /** A process that authenticates requests, and its answers. */
@@ -19,7 +21,8 @@ class Executor {
 
   static async start(directory: string, bootId: string): Promise<Executor> {
     const program = join(import.meta.dirname, '../support/security/authenticating-process.ts');
-    const child = spawn(process.execPath, [program, directory, bootId], { env: { PATH: process.env['PATH'] } });
+    const args = [...CATALOG_OPTIONS, program, directory, bootId];
+    const child = spawn(process.execPath, args, { env: COMMAND_ENVIRONMENT });
     child.stderr.pipe(process.stderr);
     const executor = new Executor(child);
     await eventually(() => executor.codes.has('ready'), 'the process is ready');
