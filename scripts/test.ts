@@ -60,7 +60,8 @@ function selectFiles(patterns: readonly string[]): string[] {
     path.replaceAll('\\', '/'),
   );
   const chosen = (path: string): boolean => patterns.length === 0 || patterns.some((part) => path.includes(part));
-  return all.filter(chosen).sort();
+  // The tests of the whole come first: no long one is left alone at the end, on one processor.
+  return all.filter(chosen).sort().reverse();
 }
 
 function hasRoomInMemory(): boolean {

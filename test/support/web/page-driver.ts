@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 
 import { patience } from '@heddle/test-support/patience';
 
 const DEADLINE_MS = 60_000;
-const POLL_MS = 25;
+const PAUSE_MS = { first: 5, max: 100 };
 
 /** Polls until `probe` returns something other than undefined; fails with what was awaited when the time is up. */
 export async function eventually<Value>(what: string, probe: () => Promise<Value | undefined>): Promise<Value> {
@@ -14,7 +15,8 @@ export async function eventually<Value>(what: string, probe: () => Promise<Value
     const waitedMs = performance.now() - startedAt;
     if (waitedMs > DEADLINE_MS * patience())
       throw new Error(`waited ${Math.round(waitedMs)} ms without effect: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    // A share of the wait so far: each look at the page costs the browser, the driver and this process some time.
+    await sleep(Math.min(PAUSE_MS.max, PAUSE_MS.first + waitedMs / 10));
   }
 }
 
