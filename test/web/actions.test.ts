@@ -36,7 +36,8 @@ test('the editor names faults with their lines, completes from the schema, and l
       'Line 3 nope: is not a known member',
     ]);
     await faults.getByRole('button', { name: 'Line 3' }).click();
-    assert.equal(await page.locator('.cm-editor.cm-focused').count(), 1);
+    // The editor shows a little later that it has the focus.
+    await page.locator('.cm-editor.cm-focused').waitFor();
     await write(page, 'Input', '{\n  "width": 3\n');
     await faults.getByText(/The text ends too early/).waitFor();
     await write(page, 'Input', '{}');
