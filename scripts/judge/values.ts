@@ -7,6 +7,8 @@ const DIGITS = '0123456789';
 const ALNUM = UPPER + LOWER + DIGITS;
 const HEX = `${DIGITS}abcdef`;
 const SYMBOLS = '!@#$%^&*-_=+?.~';
+/** Signs that generators of passwords use, too, and that code is full of. */
+const CODE_SIGNS = '()[]<>|,:&/;{}';
 
 /** Makes a value of one form. */
 type Form = (random: Random) => string;
@@ -62,7 +64,21 @@ export const PASSWORDS: readonly Form[] = [
   (random) => random.letters(LOWER + DIGITS, random.between(8, 16)),
   (random) => random.letters(HEX, random.between(8, 16)),
   (random) => `${words(random, 3, 4).join('-')}-${random.letters(DIGITS, 2)}`,
+  (random) => random.letters(ALNUM + SYMBOLS + CODE_SIGNS, random.between(8, 24)),
+  (random) => strewn(random, random.letters(ALNUM, random.between(8, 16))),
+  (random) => strewn(random, random.letters(ALNUM, random.between(10, 24))),
+  (random) => strewn(random, `${leet(random, word(random))}${random.letters(DIGITS, random.between(2, 4))}`),
 ];
+
+/** Puts one to three signs into a text. */
+function strewn(random: Random, text: string): string {
+  let strewn = text;
+  for (let count = random.between(1, 3); count > 0; count--) {
+    const at = random.between(1, strewn.length - 1);
+    strewn = strewn.slice(0, at) + random.letters(SYMBOLS + CODE_SIGNS, 1) + strewn.slice(at);
+  }
+  return strewn;
+}
 
 function leet(random: Random, text: string): string {
   const changed: Readonly<Record<string, string>> = { a: '@', e: '3', i: '1', o: '0', s: '$' };
@@ -115,6 +131,22 @@ export const HARMLESS: readonly Form[] = [
   (random) => `#${random.letters(HEX, 6)}`,
   (random) => words(random, 1, 2).join('') + random.pick(['=', ':', '?', '&', ',', '...', '/', ')']) + word(random),
   (random) => `${word(random)}[${random.pick(['0', '1', 'key', "'key'"])}].${word(random)}`,
+  (random) =>
+    `${random.pick(['', `${word(random)}.`, '*', '&', '!'])}${camel(random, 1, 3)}[${random.pick([word(random), camel(random), '0', '16'])}]`,
+  (random) =>
+    `${random.pick(['', '!', '&', '('])}${camel(random, 1, 3)}(${random.pick(['', word(random), camel(random), '1', '8', '32'])}${random.pick([')', '),', ')[0]', ').' + word(random)])}`,
+  (random) =>
+    `${title(camel(random, 1, 2))}<${title(word(random))}${random.pick(['>', `,${title(word(random))}>`, '[]>'])}`,
+  (random) =>
+    `${word(random)}${random.pick(['->', '::', '|', ',', '/'])}${camel(random, 1, 3)}${random.pick(['', '1', '()', '[0]'])}`,
+  (random) =>
+    `[${random.pick(['A-Za-z0-9', 'a-f0-9', 'A-Z0-9_', '\\w.-', '^:@'])}]{${random.between(8, 64)}${random.pick(['}', ',}', ',128}'])}`,
+  (random) =>
+    `(${random.pick(['?:', '?i:', ''])}${word(random)}|${word(random)}${random.pick([')', ')+', ')[a-z0-9]'])}`,
+  (random) =>
+    `${word(random)}=${random.pick([word(random), '1', '%s'])}&${word(random)}=${random.pick([word(random), random.letters(DIGITS, 3), '%d'])}`,
+  (random) =>
+    `${random.pick(['<', '[', '{', '('])}${words(random, 1, 3).join(random.pick(['-', '_', '']))}${random.pick(['', '1', '>', ']'])}`,
   (random) => `${word(random)}|${word(random)}|${word(random)}${random.letters(DIGITS, 1)}`,
   (random) =>
     Buffer.from(words(random, 2, 4).join(' '))

@@ -1,6 +1,6 @@
 import type { Assignment } from './features.ts';
 import type { Letters } from './letters.ts';
-import { wordsOf } from './names.ts';
+import { kindsOf, wordsOf } from './names.ts';
 import { HEX, UUID } from './shapes.ts';
 
 /** An assignment with the line before its own. */
@@ -26,7 +26,7 @@ export function doubtOfAssignment({ value, name, parents, before, lineBefore }: 
   if (spelled === 'key' && parents === '') return 'it may be the key of anything';
   if (INVALID_NAME.test(spelled) || INVALID_TEXT.test(before) || INVALID_TEXT.test(lineBefore))
     return 'the text around it calls it invalid';
-  if (hasStraySign(value)) return 'the value has a sign or two that tokens do not contain';
+  if (!kindsOf(name).password && hasStraySign(value)) return 'the value has a sign or two that tokens do not contain';
   if (hasStrayLetter(value)) return 'all characters of the value but one or two are of a smaller alphabet';
   return null;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Confidence, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import type { Candidate } from '../matches.ts';
 import { checksumHolds } from '../rules/checksum.ts';
-import type { KeyPath } from '../structure/key-path.ts';
+import { type KeyPath, structureOf } from '../structure/key-path.ts';
 import { holdsValue } from '../structure/named-beside.ts';
 import { doubtOfAssignment, doubtOfPassword, doubtOfValue, isOfWords, isPartOfValue } from './doubts.ts';
 import { type Assignment, featuresOf } from './features.ts';
@@ -110,7 +110,7 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   if (assignment.name === 'PASS' && /:\s*$/.test(assignment.before)) return null;
   // What was made of a secret, as baselines of scanners list it.
   if (isDigestLike(secret) && namesDigest(assignment.name)) return null;
-  if (namesPublicKey(assignment.name)) return null;
+  if (namesPublicKey(assignment.name) || isCutShort(assignment)) return null;
   const probability = scoreOf(assignment);
   const scored = THRESHOLDS.find(([, minimum]) => probability >= minimum)?.[0];
   if (scored === undefined) return null;
@@ -118,6 +118,14 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   if (doubt !== null) return { confidence: 'low', confidence_reason: `${nameReason(assignment)}, but ${doubt}` };
   const confidence = rule.confidence !== undefined && isAtLeast(scored, rule.confidence) ? rule.confidence : scored;
   return { confidence, confidence_reason: `${nameReason(assignment)}; ${valueReason(secret, confidence)}` };
+}
+
+/** In a file with a name and a value on each line, a sign and what follows it belong to the value. */
+function isCutShort({ path, before, after }: Assignment): boolean {
+  const format = structureOf(path);
+  const isLine =
+    (format === 'sections' || format === 'yaml') && /^\s*(?:export\s+|-\s+)?[\w.-]+\s*[=:]\s*$/.test(before);
+  return isLine && /^[;,()&|<>]\S+\s*$/.test(after);
 }
 
 function doubtOf(assignment: Assignment, { text, at, prefixes }: JudgedPlace): string | null {

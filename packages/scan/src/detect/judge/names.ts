@@ -54,7 +54,8 @@ export function namesDigest(name: string): boolean {
   return DIGEST.test(wordsOf(name));
 }
 
-const PUBLIC_KEY = /(?:^|_)public_?(?:\w+_)?keys?(?:_|$)|publishable/;
+/** Also the random number of a handshake of WebSockets. */
+const PUBLIC_KEY = /(?:^|_)public_?(?:\w+_)?keys?(?:_|$)|publishable|web_?socket_key$/;
 
 /** Returns whether a name says that its value may be known to everybody. */
 export function namesPublicKey(name: string): boolean {

@@ -25,10 +25,10 @@ const NO_SECRET: readonly RegExp[] = [
   /^@?[\w.-]{1,40}(?:\/[\w.-]{1,60}){1,4}@[\w.-]{1,40}$/,
   // Alphabets, and runs of the keyboard.
   /abcdefgh|12345678|23456789|qwerty|ABCDEFGH|0123456|98765432|deadbeef|cafebabe|(?:0123|1234|abcd){2}/i,
-  // Text of other alphabets.
-  /[\x80-\xff]/,
-  // Code.
-  /=>|&&|\|\||[;{}]|\bfunction\b|\breturn\b|==(?!$)|!=|\(\)|\\[nrtu]|<\/|\/>|^[!+-]{1,2}[a-z]/,
+  // Text of other alphabets, and no text.
+  /[\x00-\x1f\x7f-\xff]/,
+  // Code. A single brace or semicolon may be part of a password.
+  /=>|&&|\|\||\{.*\}|[;{}].*[;{}]|[;{}]$|^[;{}]|\bfunction\b|\breturn\b|==(?!$)|!=|\(\)|\\[nrtu]|<\/|\/>|^[!+-]{1,2}[a-z]/,
 ];
 
 const PLACEHOLDER =

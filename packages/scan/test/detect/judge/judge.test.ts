@@ -44,6 +44,23 @@ test('the same value is less certain where tests and translations are, and where
   assert.ok(level('app.yaml', 'signing_key: {{hex:64}}\n') > level('app.yaml', 'cache_key: {{hex:64}}\n'));
 });
 
+test('in a line of a configuration file, every sign belongs to the value', () => {
+  const texts = ['DB_PASSWORD={{alnum:5}}7&{{alnum:7}}', 'DB_PASSWORD={{alnum:4}}7;{{alnum:5}}&{{alnum:4}}'];
+  for (const path of ['.env', '.env.production', 'app.properties'])
+    for (const text of texts) {
+      const found = only(path, `FIRST=1\n${text}\nLAST=2\n`);
+      assert.match(found?.secret ?? '', /^[^=\n]+[&;][A-Za-z0-9]{4,}$/, `${path} ${text}`);
+      assert.equal(found!.line, 2);
+    }
+  // In a shell, the command ends there.
+  assert.match(only('run.sh', 'PASSWORD={{alnum:6}}7{{alnum:6}};export PASSWORD\n')?.secret ?? '', /^[A-Za-z0-9]{13}$/);
+  // In a URL, the next parameter begins.
+  assert.match(
+    only('.env', 'URL=https://a.test/?password={{alnum:6}}7{{alnum:6}}&user=me\n')!.secret,
+    /^[A-Za-z0-9]{13}$/,
+  );
+});
+
 test('actions and packages with their versions are no secrets, whatever the job is called', () => {
   const job =
     'jobs:\n  secrets:\n    steps:\n      - uses: actions/setup-node@v4\n      - uses: acme/tools/scan@8f4b7f84864484a7\n';
