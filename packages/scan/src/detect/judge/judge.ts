@@ -110,7 +110,7 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   if (assignment.name === 'PASS' && /:\s*$/.test(assignment.before)) return null;
   // What was made of a secret, as baselines of scanners list it.
   if (isDigestLike(secret) && namesDigest(assignment.name)) return null;
-  if (namesPublicKey(assignment.name) || isCutShort(assignment)) return null;
+  if (namesPublicKey(assignment.name) || isTorn(assignment)) return null;
   const probability = scoreOf(assignment);
   const scored = THRESHOLDS.find(([, minimum]) => probability >= minimum)?.[0];
   if (scored === undefined) return null;
@@ -120,12 +120,15 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   return { confidence, confidence_reason: `${nameReason(assignment)}; ${valueReason(secret, confidence)}` };
 }
 
-/** In a file with a name and a value on each line, a sign and what follows it belong to the value. */
-function isCutShort({ path, before, after }: Assignment): boolean {
+/** Line of a file with a name and a value on each line, up to the value. */
+const UP_TO_VALUE = /^\s*(?:export\s+|-\s+)?[\w.-]+\s*[=:]\s*$/;
+
+/** In such a file, a sign and what follows it belong to the value of the line, and to no other. */
+function isTorn({ path, value, before, after }: Assignment): boolean {
   const format = structureOf(path);
-  const isLine =
-    (format === 'sections' || format === 'yaml') && /^\s*(?:export\s+|-\s+)?[\w.-]+\s*[=:]\s*$/.test(before);
-  return isLine && /^[;,()&|<>]\S+\s*$/.test(after);
+  if (format !== 'sections' && format !== 'yaml') return false;
+  if (UP_TO_VALUE.test(before)) return /^[;,()&|<>]\S+\s*$/.test(after);
+  return /[;,()&|<>]/.test(value) && !/["'`]$/.test(before);
 }
 
 function doubtOf(assignment: Assignment, { text, at, prefixes }: JudgedPlace): string | null {
