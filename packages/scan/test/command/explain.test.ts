@@ -151,8 +151,14 @@ test('a judged match has its score, and no secret is printed unless it was asked
   const directory = new CommandDirectory(t, { 'app.env': `LOG=info\nDB_PASSWORD=${PASSWORD}\n` });
   const shown = await directory.scan('explain', './app.env:2');
   assert.equal(shown.code, 0, shown.stderr);
-  assert.match(shown.stdout, /^app\.env:2\n {2}DB_PASSWORD=Xk9\*\*\*\n✖ generic-\S+: reported \((?:medium|high) confidence\)$/m);
-  assert.match(shown.stdout, /^ {4}score +(?:0\.9\d|1\.00) of 1 \(low from 0\.3, medium from 0\.8, high from 0\.985\)$/m);
+  assert.match(
+    shown.stdout,
+    /^app\.env:2\n {2}DB_PASSWORD=Xk9\*\*\*\n✖ generic-\S+: reported \((?:medium|high) confidence\)$/m,
+  );
+  assert.match(
+    shown.stdout,
+    /^ {4}score +(?:0\.9\d|1\.00) of 1 \(low from 0\.3, medium from 0\.8, high from 0\.985\)$/m,
+  );
   assert.match(shown.stdout, /^ {4}for +the name DB_PASSWORD: without it 0\.\d\d$/m);
   assert.ok(!shown.stdout.includes(PASSWORD) && !shown.stdout.includes(PASSWORD.slice(4)));
   const unredacted = await directory.scan('explain', 'app.env:2', '--show-secrets');
