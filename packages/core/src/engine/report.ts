@@ -144,7 +144,7 @@ async function settleSet(
   const { moved, claimed } =
     claim === null
       ? { moved: await settleRedacted(context, set, ids, logs), claimed: null }
-      : // Whoever claims with its reports runs tasks in a process of Heddle, which has redacted them.
+      : // A worker that claims with its reports runs in a process of Heddle, which has redacted them.
         await settleAndClaim(database, settleInput(context, set, { redacted: null, logs }), claim.lanes, claim.terms);
   noteIgnored(context, moved);
   await observer.moved(claim === null || claimed === null ? moved : withoutDrained(moved, claim, claimed));

@@ -76,7 +76,7 @@ export function packRules(parts: RuleParts): CompiledRules {
   return unpackRules(packedBytes(parts));
 }
 
-/** Returns the rules of the given bytes. Throws if they are damaged, as far as this can be told without reading all. */
+/** Returns the rules of the given bytes. Throws if they are damaged, as far as that shows without reading all. */
 export function unpackRules(bytes: Uint8Array<SharedArrayBuffer>): CompiledRules {
   const words = new Uint32Array(bytes.buffer, 0, 1);
   const headerBytes = words[0]!;

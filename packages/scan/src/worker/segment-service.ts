@@ -79,8 +79,13 @@ export class SegmentService {
       aheadMax: 2 * threads,
       memory: divisionMemory(size, segmentBytes),
     };
-    const queue = new SegmentQueue(object);
-    this.#queues.set(index, queue);
+    return this.#offer(object);
+  }
+
+  /** Offers the segments of an object to other threads. */
+  #offer(object: DividedObject, current?: number): SegmentQueue {
+    const queue = new SegmentQueue(object, current);
+    this.#queues.set(object.index, queue);
     this.#options.post({ type: 'divided', object });
     return queue;
   }
@@ -124,9 +129,7 @@ export class SegmentService {
       onClose: () => (this.#hasStream = false),
     });
     reading.reader = reading.stream;
-    reading.segments = new SegmentQueue(object, current);
-    this.#queues.set(index, reading.segments);
-    this.#options.post({ type: 'divided', object });
+    reading.segments = this.#offer(object, current);
   }
 
   /**

@@ -13,7 +13,7 @@ function parseLine(text: string): unknown {
   }
 }
 
-/** Runs `scan-process.ts`, and kills it once it has printed so many findings. */
+/** Runs `scan-process.ts`, and kills it once it has printed a number of findings. */
 export async function runUntil(
   arguments_: string[],
   killAfter: number,

@@ -120,7 +120,7 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   return { confidence, confidence_reason: `${nameReason(assignment)}; ${valueReason(secret, confidence)}` };
 }
 
-/** Line of a file with a name and a value on each line, up to the value. */
+/** A line up to its value, in a file with a name and a value on each line. */
 const UP_TO_VALUE = /^\s*(?:export\s+|-\s+)?[\w.-]+\s*[=:]\s*$/;
 
 /** In such a file, a sign and what follows it belong to the value of the line, and to no other. */
@@ -128,7 +128,7 @@ function isTorn({ path, value, before, after }: Assignment): boolean {
   const format = structureOf(path);
   if (format !== 'sections' && format !== 'yaml') return false;
   if (UP_TO_VALUE.test(before)) return /^[;,()&|<>]\S+\s*$/.test(after);
-  return /[;,()&|<>]/.test(value) && !/["'`]$/.test(before);
+  return /[;,()&|<>]/.test(value) && /[=:]\s*$/.test(before);
 }
 
 function doubtOf(assignment: Assignment, { text, at, prefixes }: JudgedPlace): string | null {

@@ -54,6 +54,8 @@ test('in a line of a configuration file, every sign belongs to the value', () =>
     }
   // In a shell, the command ends there.
   assert.match(only('run.sh', 'PASSWORD={{alnum:6}}7{{alnum:6}};export PASSWORD\n')?.secret ?? '', /^[A-Za-z0-9]{13}$/);
+  // A comment assigns nothing, so that its signs are no torn value.
+  assert.match(only('app.yaml', '# the password is {{alnum:6}}7&{{alnum:6}} now\n')!.secret, /&/);
   // In a URL, the next parameter begins.
   assert.match(
     only('.env', 'URL=https://a.test/?password={{alnum:6}}7{{alnum:6}}&user=me\n')!.secret,

@@ -28,7 +28,8 @@ create type report_parts as (results jsonb, notices jsonb, log bytea, lines inte
 create type claim_terms as (lanes integer[], max_tasks integer, holder text, claim_timeout_ms integer, lease_ms integer);
 
 -- What a claim took: its tasks as an array of what claimed_task returns, in the order of the claim, and how many ready tasks
--- rules blocked; each null for none. One value, since a row for each task costs both sides more.
+-- rules blocked; each null for none. One value, since reading a row for each task costs the
+-- client more than the database saves by it.
 create type claimed as (tasks json, refused integer);
 
 -- Columns of workflows, edges and plain tasks to insert. An array that is null has only defaults. `lanes`: where those of
