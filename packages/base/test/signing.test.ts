@@ -42,6 +42,20 @@ test('no other text passes as a signature', () => {
   );
 });
 
+test('another spelling of the same bytes does not pass', () => {
+  const signature = new URL(handleUrl('http://host', taskId, 3, key)).searchParams.get('signature')!;
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const next = alphabet[alphabet.indexOf(signature.at(-1)!) + 1]!;
+  const spellings = [`${signature.slice(0, -1)}${next}`, `${signature}=`, `.${signature}`, `${signature}\n`];
+  for (const other of spellings) {
+    assert.deepEqual(Buffer.from(other, 'base64url'), Buffer.from(signature, 'base64url'));
+    assert.ok(!verifyHandle(taskId, 3, other, [key]));
+  }
+  const headers = standardWebhookHeaders('id', 1_000, '{}', [key]);
+  const unpadded = { ...headers, 'webhook-signature': headers['webhook-signature']!.replace('=', '') };
+  assert.ok(!verifyStandardWebhook(unpadded, '{}', [key], 1_000));
+});
+
 test('the signature is the one of the Standard Webhooks specification', () => {
   // The test vector that the specification's own libraries share.
   const secret = parseWebhookSecret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')!;

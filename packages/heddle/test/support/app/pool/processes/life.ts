@@ -15,10 +15,14 @@ const DEADLINE_MS = 90_000;
 /** One whole life of a runner: requested, launched, claimed, free, claimed again, drained, gone. */
 export async function playLife(stage: Stage): Promise<void> {
   const { pool, store, provider } = stage;
-  let first = await useRunner(stage);
-  // A request that was served between two polls was not seen.
-  while (first.length === 0) first = await useRunner(stage);
-  await useRunner(stage);
+  const ways = new Set<Use['way']>();
+  let first: string[] = [];
+  // Which claim of which runner comes next is not known here. A request served between two polls was not seen.
+  while (ways.size < 2 || first.length === 0) {
+    const { runners, way } = await useRunner(stage);
+    ways.add(way);
+    if (first.length === 0) first = runners;
+  }
   await pool.release(first);
   await pool.drain(first);
   await eventually(
@@ -40,8 +44,14 @@ export async function playLife(stage: Stage): Promise<void> {
   await eventually(async () => (await store.leaving(provider.name, 10)).length === 0, 'nothing leaves', DEADLINE_MS);
 }
 
-/** Requests a runner until it is done, or takes it away if it does not end by itself; returns which. */
-async function useRunner({ pool, store, newId }: Stage): Promise<string[]> {
+interface Use {
+  runners: string[];
+  /** How it ended: by the runner itself, or because the request was released. */
+  way: 'finished' | 'released';
+}
+
+/** Requests a runner until it is done, or takes it away if it does not end by itself. */
+async function useRunner({ pool, store, newId }: Stage): Promise<Use> {
   const demand = {
     resource_class: 'large',
     usage_class: 'on-demand' as const,
@@ -51,19 +61,23 @@ async function useRunner({ pool, store, newId }: Stage): Promise<string[]> {
     count: 1,
   };
   const { id } = await pool.hold(demand, { id: newId(), holder: 'life', tenant: null, wait_ms: null });
-  let used: string[] = [];
+  let runners: string[] = [];
   let looks = 0;
+  let way: Use['way'] = 'finished';
   await eventually(
     async () => {
       const request = await store.request(id);
       if (request === null || request.state === 'ended') return true;
-      if (request.runners.length > 0) used = request.runners.map((runner) => runner.id);
+      if (request.runners.length > 0) runners = request.runners.map((runner) => runner.id);
       if (request.runners.some(({ state }) => state === 'running')) looks += 1;
-      if (looks > 20) await pool.releaseHold(id);
+      if (looks > 20) {
+        way = 'released';
+        await pool.releaseHold(id);
+      }
       return false;
     },
     `the request ${id} was served`,
     DEADLINE_MS,
   );
-  return used;
+  return { runners, way };
 }
