@@ -19,3 +19,17 @@ if [ "$(id -u)" != 0 ]; then
 fi
 apt-get update
 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${packages[@]}"
+
+# Debian's stable releases have no gitleaks, or an old one; the package of the unstable one needs nothing but the C library.
+if [ "${1:-}" = --bench ] && ! command -v gitleaks >/dev/null; then
+  directory=$(mktemp -d)
+  chmod 755 "$directory"
+  trap 'rm -rf "$directory"' EXIT
+  keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+  echo "deb [signed-by=$keyring] http://deb.debian.org/debian unstable main" >"$directory/unstable.list"
+  mkdir "$directory/lists"
+  unstable=(-o "Dir::Etc::SourceList=$directory/unstable.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$directory/lists")
+  apt-get "${unstable[@]}" update
+  (cd "$directory" && apt-get "${unstable[@]}" download gitleaks)
+  apt-get install -y --no-install-recommends "$directory"/gitleaks_*.deb
+fi

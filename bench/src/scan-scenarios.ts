@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SubjectName } from './registry.ts';
 import type { Measurement } from './results.ts';
-import { generateTree, type TreeManifest } from './scan/generate-tree.ts';
+import { generateHistory } from './scan/generate-history.ts';
+import { generateTree } from './scan/generate-tree.ts';
 import { writeRuleSet, type RuleSet } from './scan/rule-sets.ts';
 import type { Participant, Scenario } from './scenario.ts';
 import type { ScanRequest, ScanRun } from './subject.ts';
@@ -14,22 +15,37 @@ const MEGABYTE = 1_000_000;
 /** Kept between runs, because writing it takes longer than scanning it. */
 const HOME = join(tmpdir(), 'heddle-bench-trees');
 
-interface Tree {
+/** What is scanned. */
+interface Material {
   directory: string;
-  manifest: TreeManifest;
+  /** Rates are by these. */
+  bytes: number;
+  planted: readonly string[];
 }
 
-function tree(bytes: number): Tree {
+/** A tree; its bytes are those on disk, which every subject has to read. */
+function tree(bytes: number): Material {
   mkdirSync(HOME, { recursive: true });
-  const made = generateTree({ directory: HOME, bytes });
-  // Measures scanning, not the disk.
-  spawnSync('find', [made.directory, '-type', 'f', '-exec', 'cat', '{}', '+'], { stdio: 'ignore' });
-  return made;
+  const { directory, manifest } = generateTree({ directory: HOME, bytes });
+  keepInMemory(directory);
+  return { directory, bytes: manifest.file_bytes, planted: manifest.planted.map(({ secret }) => secret) };
 }
 
-/** Rates by bytes on disk, which every subject has to read. */
-function measurements(bench: string, run: ScanRun, { manifest }: Tree): Measurement[] {
-  const megabytes = manifest.file_bytes / MEGABYTE;
+/** A repository; its bytes are those of all versions of its files. */
+async function history(commits: number): Promise<Material> {
+  mkdirSync(HOME, { recursive: true });
+  const { repository, blob_bytes, planted } = await generateHistory({ directory: HOME, commits });
+  keepInMemory(repository);
+  return { directory: repository, bytes: blob_bytes, planted };
+}
+
+/** Measures scanning, not the disk. */
+function keepInMemory(directory: string): void {
+  spawnSync('find', [directory, '-type', 'f', '-exec', 'cat', '{}', '+'], { stdio: 'ignore' });
+}
+
+function measurements(bench: string, run: ScanRun, { bytes }: Material): Measurement[] {
+  const megabytes = bytes / MEGABYTE;
   const found = run.found === undefined ? [] : [{ bench, metric: 'planted_found', value: run.found }];
   return [
     { bench, metric: 'mb_per_s', value: megabytes / (run.wall_ms / 1000) },
@@ -43,28 +59,28 @@ interface Case {
   bench: string;
   threads: number;
   plain: boolean;
+  /** Whether the history of a repository is scanned. */
+  history?: boolean;
   /** Rules of Heddle and gitleaks, and equivalent patterns for subjects without rules. */
   rules: () => Pick<ScanRequest, 'rules' | 'patterns'>;
   subjects: readonly SubjectName[];
 }
 
-function scenario({ bench, threads, plain, rules, subjects }: Case, bytes: number): Scenario {
-  // Created when the first subject starts: runs of other benches need no tree.
-  let scanned: Tree | undefined;
-  const request = (): ScanRequest => {
-    scanned ??= tree(bytes);
-    const planted = scanned.manifest.planted.map(({ secret }) => secret);
-    return { directory: scanned.directory, threads, plain, planted, ...rules() };
-  };
+function scenario(one: Case, material: () => Material | Promise<Material>): Scenario {
+  const { bench, threads, plain, subjects } = one;
+  // Created when the first subject starts: runs of other benches need none.
+  let scanned: Material | undefined;
   const participant = (subject: SubjectName): Participant => ({
     label: subject === 'heddle-scan' ? 'heddle' : subject,
     subject,
     async warmUp() {
-      request();
-      return Promise.resolve();
+      scanned ??= await material();
     },
     async round(client) {
-      return measurements(bench, await client.scan(request()), scanned!);
+      scanned ??= await material();
+      const { directory, planted } = scanned;
+      const request = { directory, history: one.history === true, threads, plain, planted, ...one.rules() };
+      return measurements(bench, await client.scan(request), scanned);
     },
   });
   return { benches: [bench], rounds: 3, participants: subjects.map(participant) };
@@ -72,9 +88,10 @@ function scenario({ bench, threads, plain, rules, subjects }: Case, bytes: numbe
 
 const WITH_RULES: readonly SubjectName[] = ['heddle-scan', 'ripgrep', 'gitleaks'];
 
-/** Scanners on one generated tree with planted secrets, each as a complete command. */
+/** Scanners on one generated tree, and on one history, with planted secrets, each as a complete command. */
 export function scanScenarios(quick: boolean): Scenario[] {
   const bytes = (quick ? 64 : 1000) * MEGABYTE;
+  const commits = quick ? 400 : 6000;
   const sets = new Map<number, RuleSet>();
   const set = (count: number): RuleSet => {
     mkdirSync(HOME, { recursive: true });
@@ -90,5 +107,13 @@ export function scanScenarios(quick: boolean): Scenario[] {
     { bench: 'scan/221-rules-2-threads', threads: 2, plain: false, rules: many, subjects: WITH_RULES },
     { bench: 'scan/built-in-rules', threads: 2, plain: false, rules: builtIn, subjects: ['heddle-scan'] },
   ];
-  return cases.map((one) => scenario(one, bytes));
+  const git: Case = {
+    bench: 'scan/git-history',
+    threads: 2,
+    plain: false,
+    history: true,
+    rules: many,
+    subjects: ['heddle-scan', 'gitleaks'],
+  };
+  return [...cases.map((one) => scenario(one, () => tree(bytes))), scenario(git, () => history(commits))];
 }

@@ -32,6 +32,8 @@ export interface TransportShape {
 /** One scan of a tree of files. */
 export interface ScanRequest {
   directory: string;
+  /** Whether `directory` is a repository whose history is scanned. */
+  history: boolean;
   /** `built-in`: the subject's own rules; else a rule file in TOML. */
   rules: string;
   /** Equivalent patterns, for subjects without rules. */

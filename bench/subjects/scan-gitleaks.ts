@@ -5,12 +5,20 @@ export function createSubject(): Subject {
   return {
     prepare: () => Promise.resolve(),
     close: () => Promise.resolve(),
-    scan({ directory, rules, threads }) {
+    async scan({ directory, history, rules, threads, planted }) {
+      const wanted = new Set(planted);
+      const found = new Set<string>();
       const own = rules === 'built-in' ? [] : ['--config', rules];
       const flags = ['--no-banner', '--no-color', '--exit-code', '0', '--report-format', 'json', '--report-path', '-'];
-      return measureCommand(['env', `GOMAXPROCS=${threads}`, 'gitleaks', 'dir', directory, ...flags, ...own], {
+      const scan = ['gitleaks', history ? 'git' : 'dir', directory, ...flags, ...own];
+      const run = await measureCommand(['env', `GOMAXPROCS=${threads}`, ...scan], {
         codes: [0],
+        onLine(line) {
+          const secret = /^\s*"Secret": "(.*)",$/.exec(line)?.[1];
+          if (secret !== undefined && wanted.has(secret)) found.add(secret);
+        },
       });
+      return { ...run, found: found.size };
     },
   };
 }

@@ -8,14 +8,14 @@ export function createSubject(): Subject {
   return {
     prepare: () => Promise.resolve(),
     close: () => Promise.resolve(),
-    async scan({ directory, rules, threads, plain, planted }) {
+    async scan({ directory, history, rules, threads, plain, planted }) {
       const wanted = new Set(planted);
       const found = new Set<string>();
       const own = rules === 'built-in' ? [] : ['--rules', rules, '--only-rules'];
       const unpacked = plain ? ['--no-archives', '--decode-depth', '0'] : [];
       const options = ['--json', '--show-secrets', '--no-config', '--no-progress', '--threads', String(threads)];
       const run = await measureCommand(
-        [process.execPath, COMMAND, 'scan', directory, ...options, ...unpacked, ...own],
+        [process.execPath, COMMAND, 'scan', ...(history ? ['--git'] : []), directory, ...options, ...unpacked, ...own],
         {
           codes: [0, 1, 3],
           onLine(line) {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lineWith, makeSecrets, type MadeSecret } from './planted-secrets.ts';
 import { PseudoRandom } from './pseudo-random.ts';
-import { fileName, SourceText } from './source-text.ts';
+import { fileName, fileSize, SourceText } from './source-text.ts';
 import { type ArchiveFile, makeTarGz, makeZip } from './write-archive.ts';
 
 /** Incremented when the same parameters produce a different tree. */
@@ -121,17 +121,11 @@ class TreeWriter {
     return { format: FORMAT, bytes, seed, files: this.#files, file_bytes: this.#fileBytes, planted: this.#planted };
   }
 
-  /** Sizes as in repositories: half of the files below 6 KiB, few above 100. */
-  #fileSize(): number {
-    const exponent = (this.#random.next() + this.#random.next() + this.#random.next()) / (3 * 2 ** 32);
-    return Math.round(KIB * 200 ** (0.02 + 0.96 * exponent));
-  }
-
   /** Sizes of files that add up to `bytes`. */
   #fileSizes(bytes: number): number[] {
     const sizes: number[] = [];
     for (let left = bytes; left > 0;) {
-      const size = this.#fileSize();
+      const size = fileSize(this.#random);
       sizes.push(size);
       left -= size;
     }

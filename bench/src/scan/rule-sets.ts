@@ -15,10 +15,14 @@ const FEW = [
   'buildkite-token',
 ];
 
+/** Of RE2. */
+const REPEAT_MAX = 1000;
+
 interface Rule {
   id: string;
   regex?: string;
   keywords?: string[];
+  each?: string;
 }
 
 export interface RuleSet {
@@ -40,16 +44,22 @@ function blocks(): { text: string; rule: Rule }[] {
         .slice(1)
         .map((text) => ({ text, rule: (parse(text) as unknown as { rules: Rule[] }).rules[0]! })),
     )
-    .filter(({ rule }) => rule.regex !== undefined && (rule.keywords ?? []).length > 0);
+    .filter(({ rule }) => (rule.keywords ?? []).length > 0 && isReadByOthers(rule));
 }
 
-/** Built-in rules written to a file: seven simple ones, or the given number, spread over all families. */
+/** Whether other scanners can read a rule: RE2 has no assertions about what surrounds a match, and repeats little. */
+function isReadByOthers({ regex, each }: Rule): boolean {
+  if (regex === undefined || each !== undefined || /\(\?(?:[=!]|<[=!])/.test(regex)) return false;
+  return [...regex.matchAll(/\{(\d+)(?:,(\d+))?\}/g)].every(([, least, most = least]) => Number(most) <= REPEAT_MAX);
+}
+
+/** Built-in rules written to a file: the seven simple ones, and as many more, spread over all families, as make `count`. */
 export function writeRuleSet(directory: string, count: number): RuleSet {
   const all = blocks();
-  const chosen =
-    count === FEW.length
-      ? all.filter(({ rule }) => FEW.includes(rule.id))
-      : all.filter((_, at) => Math.floor((at * count) / all.length) !== Math.floor(((at - 1) * count) / all.length));
+  const simple = all.filter(({ rule }) => FEW.includes(rule.id));
+  const others = all.filter(({ rule }) => !FEW.includes(rule.id));
+  const stepOf = (at: number): number => Math.floor((at * (count - FEW.length)) / others.length);
+  const chosen = [...simple, ...others.filter((_, at) => stepOf(at + 1) !== stepOf(at))];
   if (chosen.length !== count) throw new Error(`${count} rules were wanted, there are ${chosen.length}`);
   const path = join(directory, `rules-${count}.toml`);
   writeFileSync(path, chosen.map(({ text }) => text).join('\n'));

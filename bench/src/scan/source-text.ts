@@ -101,3 +101,9 @@ export class SourceText {
 export function fileName(random: PseudoRandom): string {
   return words(random, random.between(1, 2), '-');
 }
+
+/** The size of a file in bytes, as in repositories: half of the files below 6 KiB, few above 100. */
+export function fileSize(random: PseudoRandom): number {
+  const exponent = (random.next() + random.next() + random.next()) / (3 * 2 ** 32);
+  return Math.round(1024 * 200 ** (0.02 + 0.96 * exponent));
+}

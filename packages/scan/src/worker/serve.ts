@@ -34,6 +34,9 @@ export interface WorkerParts {
 /** Top-level objects that one thread reads concurrently if reading waits. */
 const OBJECTS_OPEN_MAX = 8;
 
+/** Those of histories: one process answers for all of them, in order, and is asked for many at once. */
+const BLOBS_OPEN_MAX = 32;
+
 /** Those of a file system: only what unpacks them waits, and each has buffers of its own. */
 const FILES_OPEN_MAX = 2;
 const FILE_SOURCES: readonly SourceSpec['type'][] = ['path', 'list'];
@@ -92,6 +95,8 @@ class WorkerService {
   #turnAt = 0;
   #lastCompletionAt = 0;
   #flushedAt = 0;
+  /** Set while results wait for others. */
+  #cancelFlush: (() => void) | null = null;
   #isPumping = false;
   #isScheduled = false;
   #isWaitingForPermit = false;
@@ -112,8 +117,7 @@ class WorkerService {
     this.#progressWord = controlWord(init.slot, CONTROL.PROGRESS);
     this.#currentWord = controlWord(init.slot, CONTROL.CURRENT);
     this.#openKibWord = controlWord(init.slot, CONTROL.OPEN_KIB);
-    const areFiles = init.sources.every(({ type }) => FILE_SOURCES.includes(type));
-    this.#openMax = areFiles ? FILES_OPEN_MAX : OBJECTS_OPEN_MAX;
+    this.#openMax = openMaxOf(init.sources);
     this.#frontier = new ObjectFrontier(CountBudget.attach(init.budget, init.slot + 1), init.depthMax);
     this.#outbox = new ResultOutbox(post);
     this.#openers = new Openers(init.sources, parts.openOpener);
@@ -213,13 +217,18 @@ class WorkerService {
     Atomics.store(this.#control, this.#currentWord, 0);
     Atomics.store(this.#control, this.#openKibWord, this.#openKib());
     if (this.#isSlow()) this.#handBack();
-    if (!isOutOfTime || this.#turnAt - this.#flushedAt >= RESULTS_WAIT_MS) {
-      this.#outbox.flush();
-      this.#flushedAt = this.#turnAt;
-    }
+    if (this.#pending.length === 0 || this.#turnAt - this.#flushedAt >= RESULTS_WAIT_MS) this.#flush();
+    else this.#cancelFlush ??= this.#clock.after(RESULTS_WAIT_MS, () => this.#flush());
     if (isOutOfTime) this.#schedule();
     else if (this.#scanner.executor.isStalled) this.#waitForPermit();
     if (this.#isClosing && !isOutOfTime && this.#isDone()) void this.#close();
+  }
+
+  #flush(): void {
+    this.#cancelFlush?.();
+    this.#cancelFlush = null;
+    this.#outbox.flush();
+    this.#flushedAt = this.#clock.monotonic();
   }
 
   #openKib(): number {
@@ -317,6 +326,11 @@ class WorkerService {
     this.#post({ type: 'closed', metrics: this.#outbox.total, live: liveCounts() });
     this.#port.close();
   }
+}
+
+function openMaxOf(sources: readonly SourceSpec[]): number {
+  if (sources.every(({ type }) => FILE_SOURCES.includes(type))) return FILES_OPEN_MAX;
+  return sources.every(({ type }) => type === 'git') ? BLOBS_OPEN_MAX : OBJECTS_OPEN_MAX;
 }
 
 function descriptorOf(object: PendingObject): Parameters<ObjectFrontier['adopt']>[0] {

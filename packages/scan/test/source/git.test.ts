@@ -345,6 +345,20 @@ describe('git blobs', () => {
     await opener.close();
   });
 
+  it('are read in the order in which they were opened, more than git is asked for at once', async (t) => {
+    const many = newRepository();
+    const names = Array.from({ length: 100 }, (_, at) => `file-${String(at).padStart(2, '0')}`);
+    commit(many, 'first', Object.fromEntries(names.map((name) => [name, `content of ${name}`])));
+    const { objects } = await list(many);
+    const opener = await openOpener({ type: 'git', repository: many });
+    t.after(() => opener.close());
+    const all = await Promise.all(objects.map(async (object) => readAndClose(await opener.open(object))));
+    assert.deepEqual(
+      all,
+      names.map((name) => `content of ${name}`),
+    );
+  });
+
   it('that are missing or damaged are problems, and others are read nevertheless', async (t) => {
     const { objects } = await list(repository);
     const file = (id: string): string => join(repository, '.git/objects', id.slice(0, 2), id.slice(2));

@@ -6,6 +6,8 @@ import { inspectRepository } from './repository.ts';
 /** Bytes of an unfinished blob that are read and discarded on close; for more, git is restarted. */
 const DISCARD_BYTES_MAX = 4 * 1024 * 1024;
 const HEADER_BYTES_MAX = 1024;
+/** Ids that are sent together, unless git has answered all others: a write of each costs more than most blobs. */
+const IDS_PER_WRITE = 16;
 const READ_TYPES: readonly string[] = ['blob', 'commit', 'tag'];
 
 /** Reads blobs, commits and tags by id, one at a time, from one `git cat-file` process. */
@@ -116,6 +118,8 @@ class BlobStream {
   readonly #child: GitChild;
   #ended = false;
   #wake: (() => void) | null = null;
+  #unsent = '';
+  #unsentCount = 0;
 
   constructor(repository: string) {
     this.#child = startGit(repository, ['cat-file', '--batch']);
@@ -130,7 +134,16 @@ class BlobStream {
   }
 
   ask(id: string): void {
-    this.#child.process.stdin.write(`${id}\n`);
+    this.#unsent += `${id}\n`;
+    this.#unsentCount += 1;
+    if (this.#unsentCount >= IDS_PER_WRITE) this.#send();
+  }
+
+  #send(): void {
+    if (this.#unsentCount === 0) return;
+    this.#child.process.stdin.write(this.#unsent);
+    this.#unsent = '';
+    this.#unsentCount = 0;
   }
 
   /** Returns the size of the next requested blob; null if it does not exist. */
@@ -178,6 +191,7 @@ class BlobStream {
         stdout.unshift(piece.subarray(length));
         return piece.subarray(0, length);
       }
+      this.#send();
       if (this.#ended) throw new Error((await this.#child.ended) ?? 'git exited early');
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
