@@ -1,12 +1,14 @@
 /** Every view with a day's work in it: readable for assistive technology, in both themes, and on a phone. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../support/web/browser.ts';
-import { PageDriver } from '../support/web/page-driver.ts';
+import { DESKTOP, PageDriver } from '../support/web/page-driver.ts';
 import { Showcase } from '../support/web/showcase/showcase.ts';
 import { openView, viewsOf } from '../support/web/showcase/showcase-views.ts';
+
+const PHONE = { width: 390, height: 844 };
 
 let showcase: Showcase;
 let browser: Browser;
@@ -43,10 +45,11 @@ function overflow(page: Page): Promise<string | null> {
   })()`);
 }
 
-test('no view breaks a rule of accessibility, in the light and in the dark theme', async () => {
+test('every view, in the light and in the dark theme and on a phone', async (t) => {
   const driver = await PageDriver.open(browser, showcase.url, 'light');
   const { page } = driver;
   const found: Record<string, string[]> = {};
+  const wider: Record<string, string> = {};
   for (const view of viewsOf(showcase.ids)) {
     await openView(page, showcase.url, view);
     await page.evaluate(axe.source);
@@ -59,23 +62,13 @@ test('no view breaks a rule of accessibility, in the light and in the dark theme
     await page.emulateMedia({ colorScheme: 'light' });
     if (light.length > 0) found[`${view.name}, light`] = light;
     if (dark.length > 0) found[`${view.name}, dark`] = dark;
+    await page.setViewportSize(PHONE);
+    const wide = await overflow(page);
+    if (wide !== null) wider[view.name] = wide;
+    await page.setViewportSize(DESKTOP);
   }
-  assert.deepEqual(found, {});
-  assert.deepEqual(driver.complaints, []);
+  await t.test('breaks no rule of accessibility', () => assert.deepEqual(found, {}));
+  await t.test(`does not scroll sideways at ${PHONE.width} pixels`, () => assert.deepEqual(wider, {}));
+  await t.test('complains about nothing', () => assert.deepEqual(driver.complaints, []));
   await driver.close();
-});
-
-describe('a window of 390 pixels', () => {
-  test('shows every view without scrolling sideways', async () => {
-    const driver = await PageDriver.open(browser, showcase.url);
-    await driver.page.setViewportSize({ width: 390, height: 844 });
-    const found: Record<string, string> = {};
-    for (const view of viewsOf(showcase.ids)) {
-      await openView(driver.page, showcase.url, view);
-      const wide = await overflow(driver.page);
-      if (wide !== null) found[view.name] = wide;
-    }
-    assert.deepEqual(found, {});
-    await driver.close();
-  });
 });

@@ -5,6 +5,8 @@ import { patience } from '@heddle/test-support/patience';
 
 const DEADLINE_MS = 60_000;
 const PAUSE_MS = { first: 5, max: 100 };
+/** The window of a page, unless a test changes it. */
+export const DESKTOP = { width: 1400, height: 850 };
 
 /** Polls until `probe` returns something other than undefined; fails with what was awaited when the time is up. */
 export async function eventually<Value>(what: string, probe: () => Promise<Value | undefined>): Promise<Value> {
@@ -43,7 +45,7 @@ export class PageDriver {
 
   static async open(browser: Browser, baseUrl: string, colorScheme: 'light' | 'dark' = 'light'): Promise<PageDriver> {
     const context = await browser.newContext({
-      viewport: { width: 1400, height: 850 },
+      viewport: DESKTOP,
       colorScheme,
       locale: 'en-US',
       timezoneId: 'UTC',

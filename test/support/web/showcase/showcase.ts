@@ -33,6 +33,7 @@ interface Submitted {
 export class Showcase {
   readonly #data = new DataDirectory();
   readonly #processes: HeddleProcess[] = [];
+  #worker: HeddleProcess | undefined;
   url = '';
   ids!: ShownIds;
 
@@ -66,7 +67,8 @@ export class Showcase {
       }),
     );
     this.url = (await server.ready()).url;
-    await this.#add(startWorker(path, this.url)).ready();
+    this.#worker = startWorker(path, this.url);
+    await this.#worker.ready();
     this.ids = await fill(new Api(this.url), path);
   }
 
@@ -76,6 +78,8 @@ export class Showcase {
   }
 
   async stop(): Promise<void> {
+    // Its tasks take longer than anybody wants to wait for.
+    if (this.#worker?.ended === false) await this.#worker.end('SIGKILL');
     for (const process of this.#processes.toReversed()) if (!process.ended) await process.end('SIGINT');
     await this.#data.dispose();
   }
