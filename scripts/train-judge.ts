@@ -13,7 +13,7 @@ import { rates, type Sample, train } from './judge/training.ts';
 import { letterTables, WORDS } from './judge/words.ts';
 
 const SEED = 20_260;
-const EXAMPLES = 60_000;
+const EXAMPLES = 100_000;
 const HELD_OUT = 20_000;
 const WEIGHTS = new URL('../packages/scan/src/detect/judge/weights.json', import.meta.url);
 

@@ -56,7 +56,10 @@ export const PASSWORDS: readonly Form[] = [
   (random) => `${words(random, 2, 3).map(title).join('')}${random.letters(DIGITS, random.between(1, 4))}`,
   (random) =>
     `${title(word(random))}${random.pick(['@', '#', '!', '_', '-', '$'])}${random.letters(DIGITS, random.between(2, 4))}`,
-  (random) => leet(random, word(random) + random.letters(DIGITS, random.between(1, 4))),
+  (random) =>
+    random.chance(0.4)
+      ? signed(random, words(random, 2, 3).join(''))
+      : leet(random, word(random) + random.letters(DIGITS, random.between(1, 4))),
   (random) => random.letters(ALNUM, random.between(8, 16)),
   (random) => random.letters(ALNUM, random.between(10, 20)),
   (random) => random.letters(ALNUM + SYMBOLS, random.between(8, 24)),
@@ -80,9 +83,23 @@ function strewn(random: Random, text: string): string {
   return strewn;
 }
 
+const SIGNS: Readonly<Record<string, string>> = { a: '@', e: '3', i: '1', o: '0', s: '$' };
+
 function leet(random: Random, text: string): string {
-  const changed: Readonly<Record<string, string>> = { a: '@', e: '3', i: '1', o: '0', s: '$' };
-  const spelled = Array.from(text, (letter) => (random.chance(0.7) ? (changed[letter] ?? letter) : letter)).join('');
+  const spelled = Array.from(text, (letter) => (random.chance(0.7) ? (SIGNS[letter] ?? letter) : letter)).join('');
+  return random.chance(0.5) ? title(spelled) : spelled;
+}
+
+/** Writes a sign for one or two letters that look like it. */
+function signed(random: Random, text: string): string {
+  const places = Array.from(text, (_, at) => at)
+    .slice(1, -1)
+    .filter((at) => text[at]! in SIGNS);
+  let spelled = text;
+  for (let count = random.between(1, 2); count > 0 && places.length > 0; count--) {
+    const at = random.pick(places);
+    spelled = spelled.slice(0, at) + SIGNS[text[at]!]! + spelled.slice(at + 1);
+  }
   return random.chance(0.5) ? title(spelled) : spelled;
 }
 

@@ -4,7 +4,7 @@ import { kindsOf, wordsOf } from './names.ts';
 import { HEX, UUID } from './shapes.ts';
 
 /** An assignment with the line before its own. */
-export type DoubtedAssignment = Pick<Assignment, 'value' | 'name' | 'parents' | 'before'> & { lineBefore: string };
+export type DoubtedAssignment = Omit<Assignment, 'path'> & { lineBefore: string };
 
 const RANDOM_LENGTH_MIN = 16;
 
@@ -21,11 +21,14 @@ export function doubtOfValue(value: string, letters: Letters): string | null {
 }
 
 /** Returns why what is assigned to the name of a secret is probably none; null without a reason. */
-export function doubtOfAssignment({ value, name, parents, before, lineBefore }: DoubtedAssignment): string | null {
+export function doubtOfAssignment(assignment: DoubtedAssignment): string | null {
+  const { value, name, parents, before, after, lineBefore } = assignment;
   const spelled = wordsOf(name);
   if (spelled === 'key' && parents === '') return 'it may be the key of anything';
-  if (INVALID_NAME.test(spelled) || INVALID_TEXT.test(before) || INVALID_TEXT.test(lineBefore))
+  if (OF_A_PAGE.test(spelled)) return 'its name says that each page has another one';
+  if (INVALID_NAME.test(spelled) || INVALID_TEXT.test(before) || INVALID_TEXT.test(lineBefore.replaceAll(MESSAGE, '')))
     return 'the text around it calls it invalid';
+  if (JOINT_AT_END.test(value) && JOINED.test(after)) return 'it is but the beginning of a value';
   if (!kindsOf(name).password && hasStraySign(value)) return 'the value has a sign or two that tokens do not contain';
   if (hasStrayLetter(value)) return 'all characters of the value but one or two are of a smaller alphabet';
   return null;
@@ -52,10 +55,38 @@ export function isPartOfValue(before: string, after: string): boolean {
   return GOES_ON.test(after) || BELONGS_TO_MORE.test(before);
 }
 
+const SIGN_TO_QUOTE = /^[!%^*$~|]{1,2}(["'`])/;
+
+/** Returns whether the value in quotes that a rule found goes on with a sign. */
+export function isFollowedBySign(before: string, after: string): boolean {
+  const quote = SIGN_TO_QUOTE.exec(after)?.[1];
+  return quote !== undefined && before.endsWith(quote);
+}
+
+/** What packages of a distribution install for people to read, the same on every machine. */
+const PACKAGED_TEXT = /(?:^|\/)usr\/(?:local\/)?share\/(?:doc|man|info)\//;
+const DEFAULTS = /(?:^|[/_.-])default[_-]?(?:accounts|logins|passwords)(?![a-z])[^/]*$/i;
+
+/** Returns why what a file of this path holds is known to everybody; null without a reason. */
+export function doubtOfPath(path: string): string | null {
+  if (PACKAGED_TEXT.test(path)) return 'it is in the documentation of an installed package';
+  if (DEFAULTS.test(path)) return 'the file lists what devices and programs are delivered with';
+  return null;
+}
+
 const INVALID_NAME =
   /(?:^|_)(?:bad|invalid|incorrect|wrong|malformed|expired|revoked|fake|dummy|mock|bogus|(?:non|not)_?(?:matching|valid|real))(?:_|$)/;
 const INVALID_TEXT =
   /\b(?:invalid|incorrect|malformed|truncated|fake|dummy|bogus|placeholder|not (?:a )?(?:real|valid)|wrong (?:key|token|secret|password|length|format))\b/i;
+/** What a program says of another value. */
+const MESSAGE = /(["'`])(?:incorrect|invalid)\b[^"'`]*\1/gi;
+
+/** Tokens against forged requests. */
+const OF_A_PAGE = /(?:^|_)(?:csrf|xsrf|authenticity)(?:_|$)/;
+
+const JOINT_AT_END = /[-_.:/=]$/;
+/** A value goes on in what is appended to it. */
+const JOINED = /^["'`]\)?\s*(?:\+|\.\.|\.|&|<<)\s*[A-Za-z_$(]/;
 
 /** Three words or more, each with a digit or two at its end at most. */
 const CONSTANT = /^[A-Z]+\d{0,2}(?:_[A-Z]+\d{0,2}){2,}$/;

@@ -5,7 +5,15 @@ import type { Candidate } from '../matches.ts';
 import { checksumHolds } from '../rules/checksum.ts';
 import { type KeyPath, structureOf } from '../structure/key-path.ts';
 import { holdsValue } from '../structure/named-beside.ts';
-import { doubtOfAssignment, doubtOfPassword, doubtOfValue, isOfWords, isPartOfValue } from './doubts.ts';
+import {
+  doubtOfAssignment,
+  doubtOfPassword,
+  doubtOfPath,
+  doubtOfValue,
+  isFollowedBySign,
+  isOfWords,
+  isPartOfValue,
+} from './doubts.ts';
 import { type Assignment, featuresOf } from './features.ts';
 import { knownPrefixOf } from './known-prefixes.ts';
 import { Letters, type LetterTables } from './letters.ts';
@@ -16,6 +24,7 @@ import {
   nameBeside,
   namesDigest,
   namesPublicKey,
+  namesSigner,
   statedBefore,
   wordsOf,
 } from './names.ts';
@@ -71,8 +80,14 @@ function weights(): { letters: Letters; network: Network } {
 
 /** Decides how certain it is that a candidate is a secret; returns null if it is none. */
 export function judge(candidate: Candidate, place: JudgedPlace): Verdict | null {
+  const verdict = candidate.rule.rule.judged ? judgeAssignment(candidate, place) : judgeMatch(candidate, place);
+  const doubt = verdict === null || verdict.confidence === 'low' ? null : doubtOfPath(place.path);
+  if (doubt === null) return verdict;
+  return { confidence: 'low', confidence_reason: `${verdict!.confidence_reason}, but ${doubt}` };
+}
+
+function judgeMatch(candidate: Candidate, place: JudgedPlace): Verdict | null {
   const { rule } = candidate.rule;
-  if (rule.judged) return judgeAssignment(candidate, place);
   // The value may still be a credential of another kind.
   if (isPart(candidate, place)) return null;
   // It still keeps generic rules from reporting the same text.
@@ -101,6 +116,7 @@ function isPart({ rule: { rule }, secret }: Candidate, { text, at }: JudgedPlace
 function doubtOfMatch({ rule: { rule }, secret }: Candidate, { text, at }: JudgedPlace): string | null {
   if (rule.by_name === true && isOfWords(secret, weights().letters)) return 'it consists of words';
   const after = text.slice(at + secret.length, at + secret.length + HOST_MAX);
+  if (isFollowedBySign(text.slice(Math.max(0, at - 1), at), after)) return 'the value goes on with a sign';
   return doubtOfPassword(secret, after);
 }
 
@@ -110,6 +126,7 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   if (assignment.name === 'PASS' && /:\s*$/.test(assignment.before)) return null;
   // What was made of a secret, as baselines of scanners list it.
   if (isDigestLike(secret) && namesDigest(assignment.name)) return null;
+  if (FINGERPRINT.test(secret) && namesSigner(assignment.name)) return null;
   if (namesPublicKey(assignment.name) || isTorn(assignment)) return null;
   const probability = scoreOf(assignment);
   const scored = THRESHOLDS.find(([, minimum]) => probability >= minimum)?.[0];
@@ -119,6 +136,9 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   const confidence = rule.confidence !== undefined && isAtLeast(scored, rule.confidence) ? rule.confidence : scored;
   return { confidence, confidence_reason: `${nameReason(assignment)}; ${valueReason(secret, confidence)}` };
 }
+
+/** Of a key of OpenPGP. */
+const FINGERPRINT = /^[0-9A-Fa-f]{40}$/;
 
 /** A line up to its value, in a file with a name and a value on each line. */
 const UP_TO_VALUE = /^\s*(?:export\s+|-\s+)?[\w.-]+\s*[=:]\s*$/;

@@ -62,6 +62,13 @@ export function namesPublicKey(name: string): boolean {
   return PUBLIC_KEY.test(wordsOf(name));
 }
 
+const SIGNER = /(?:^|_)(?:gpg|pgp|manager|maintainer|committer|signer)_(?:\w+_)?keys?(?:_|$)/;
+
+/** Returns whether a name says whose key signs something, which its fingerprint stands for. */
+export function namesSigner(name: string): boolean {
+  return SIGNER.test(wordsOf(name));
+}
+
 const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\])\\:=!(,>?|.+@]{0,12}$/;
 
 /** Returns the name that a value is assigned to, by the text before it; empty without one. */

@@ -3,32 +3,39 @@ const NO_SECRET: readonly RegExp[] = [
   // Templates, variables and calls.
   /\$\{|\$\(|\{\{|\}\}|<%|%>|#\{|^\$[A-Za-z_{(]|^%[A-Za-z_(]|^@[A-Za-z_]+\(|^<[^<>]*>?$|^\{[^{}]*\}$|^\[[^[\]]*\]$|%[sdv@]|^:[a-z_]+$|^%\w+%$/,
   /^(?:process|os|env|config|this|self|ctx|req|request|props|state|args|options|settings|data|params|secrets|vars?|exports|module|window|document|global|app|self)(?:\.|\[|->)/i,
-  /^[\w.$:>-]*[\w$]\([^)]*\)?/,
+  // What begins like a call is one, unless it goes on as none does.
+  /^[\w.$:>-]*[\w$]\((?!(?!0x)\d+[A-Za-z]\w[^()]*$|[^()]*\w[!@#%^](?!=)[^()]*$|[^()]*\)\w)/,
   // Words, and identifiers without a digit.
   /^(?:[a-z]+|[A-Z]+|[A-Z][a-z]+)$/,
   /^[a-z]+(?:[A-Z][a-z]+)+$|^(?:[A-Z][a-z]+){2,}$/,
-  /^[A-Za-z]+(?:[_.:/-][A-Za-z]+)+[_.:/-]?$/,
+  /^_?[A-Za-z]+(?:[_.:/-]{1,2}[A-Za-z]+)+[_.:/-]?$/,
   // Keys that vendors publish for examples and emulators.
   /^Eby8vdM02xNOcqFlq|^JBSWY3DPEHPK3PXP|EXAMPLE(?:KEY)?$/,
+  // Regular expressions.
+  /\(\?[:=!<]|\[\^?(?:0-9|a-z|A-Z|a-f)/,
   // Encodings and algorithms.
   /^(?:base64(?:url)?|hex|ascii|latin-?1|iso-?8859-?1?|utf-?(?:8|16|32)(?:le|be)?|(?:hmac-?)?sha-?[1-9]\d{0,2}|md5|[hrpe]s(?:256|384|512)|aes[\w-]{0,20}|rsa[\w-]{0,20}|p-?(?:256|384|521)|ed25519|x25519|pbkdf2|gostr?[\w-]{0,20}|bcrypt|argon2[a-z]{0,2})$/i,
   // Numbers, versions, dates, sizes.
-  /^[\d.,:+/_-]+$|^0x[0-9a-f]+[ul]{0,3}$|^v?\d+(?:\.\d+)+(?:[-+.]?[a-z]{1,8}\.?\d*)*$|^\d{4}-\d\d-\d\dT[\d:.]+Z?$|^\d+(?:px|em|ms|s|m|h|d|kb|mb|gb|%)$/i,
+  /^[\d.,:+/_-]+$|^0x[0-9a-f]+[ul]{0,3}$|^v?\d+(?:\.\d+)+(?:[-+.]?[a-z]{1,8}\.?\d*)*$|^(?:\w{1,20}=)?\d{4}-\d\d-\d\dT[\d:.]+Z?$|^\d+(?:px|em|ms|s|m|h|d|kb|mb|gb|%)$/i,
   // Repetitions and masks.
   /^(.)\1+$|\*{3}|\.{3}|^[x*#.•_-]+$|x{5}|X{4}|^(.{1,4})\2{2,}$/,
-  // Addresses without credentials, paths, names of files.
-  /^[a-z][a-z0-9+.-]{1,20}:\/\/(?![^/\s]*:[^/\s]*@)|^(?:\.{0,2}|~)\/(?:[\w.@-]{1,24}\/)*[\w.@-]{0,24}$|^[A-Za-z]:\\|^[\w/.-]+\.(?:js|ts|json|ya?ml|pem|crt|key|txt|html?|css|png|svg|py|rb|go|java|php|sh|md|xml|conf|cfg|ini|toml|jks|p12|pfx|pub|cer|der)$/i,
+  // Queries, addresses without credentials, paths, names of files.
+  /^\?\w+=|^[a-z][a-z0-9+.-]{1,20}:\/\/(?![^/\s]*:[^/\s]*@)|^(?:\.{0,2}|~)\/(?:[\w.@-]{1,24}\/)*[\w.@-]{0,24}$|^[A-Za-z]:\\|^[\w/.-]+\.(?:js|ts|json|ya?ml|pem|crt|key|txt|html?|css|png|svg|py|rb|go|java|php|sh|md|xml|conf|cfg|ini|toml|jks|p12|pfx|pub|cer|der)$/i,
   // Identifiers of things: UUIDs with a name are judged, these are not.
   /^(?:arn:|urn:|did:|mailto:|data:|sha(?:1|256|384|512)[-:]|md5[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2|AAAA[BCE]3Nz|pk_(?:live|test)_|pk\.eyJ|sb_publishable_|phc_|3MVG9[\w.]{60})/i,
-  /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/,
+  // An address, and the beginning of one, as anonymous users give it for a password.
+  /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$|^[A-Za-z.-]+@$/,
   // A package or an action with its version.
   /^@?[\w.-]{1,40}(?:\/[\w.-]{1,60}){1,4}@[\w.-]{1,40}$/,
   // Alphabets, and runs of the keyboard.
   /abcdefgh|12345678|23456789|qwerty|ABCDEFGH|0123456|98765432|deadbeef|cafebabe|(?:0123|1234|abcd){2}/i,
   // Text of other alphabets, and no text.
   /[\x00-\x1f\x7f-\xff]/,
-  // Code. A single brace or semicolon may be part of a password.
-  /=>|&&|\|\||\{.*\}|[;{}].*[;{}]|[;{}]$|^[;{}]|\bfunction\b|\breturn\b|==(?!$)|!=|\(\)|\\[nrtu]|<\/|\/>|^[!+-]{1,2}[a-z]/,
+  // Code. A single brace or semicolon may be part of a password, and so may braces around what is no name or number.
+  /^(?![^;{}]*\{[^;{}:,=]*(?:\d[A-Za-z]|\w[!@#%^])[^;{}:,=]*\}[^;{}]*$).*[;{}].*[;{}]/,
+  /=>|&&|\|\||[;{}]$|^[;{}]|\bfunction\b|\breturn\b|==(?!$)|!=|\(\)|\\[nrtu]|<\/|\/>/,
+  // A sign before a name; random letters may begin with a hyphen.
+  /^(?!-(?=(?:\D*\d){3})[\w-]{20,}$)[!+-]{1,2}[a-z]/,
 ];
 
 const PLACEHOLDER =

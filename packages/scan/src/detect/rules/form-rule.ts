@@ -50,7 +50,7 @@ const BEFORE_VALUES = new Set('=:/+ ');
 const JOINTS = new Set('-_.');
 
 /** Words, each with a number at most. */
-const NUMBERED_WORDS = '^(?:[A-Za-z]+[0-9]{0,4}[-_.])+[A-Za-z]+[0-9]{0,4}$';
+const NUMBERED_WORDS = '^(?:[A-Za-z]{1,20}[0-9]{0,4}[-_.])+[A-Za-z]{1,20}[0-9]{0,4}$';
 /** In a short value, letters alone are words; a long one may be random where a small letter stands alone in it. */
 const LETTERS = '^[^0-9]+$';
 const LONG_LETTERS = '^[^a-z0-9]*(?:[a-z]+[^a-z0-9]+)?(?:[a-z][a-z]+[^a-z0-9]+)*(?:[a-z][a-z]+)?$';

@@ -111,7 +111,7 @@ export function longestLiteral(parts: readonly FormPart[]): string {
 /** Share of the usual entropy of a credential that each must have. */
 const ENTROPY_SHARE = 0.8;
 /** Where an alphabet is large, what is drawn from a part of it may still be a credential. */
-const ENTROPY_LEAST_MAX = 3.2;
+const ENTROPY_LEAST_MAX = 3.1;
 
 /** Returns the least entropy of a credential of this form, in bits per byte. */
 export function formEntropy(parts: readonly FormPart[]): number {

@@ -47,7 +47,7 @@ test('values that say what they are, words and names of constants are doubted', 
 });
 
 test('the name key alone says less than a name with an owner or a key around it', () => {
-  doubted('key = "{{alnum:40}}"', /key of anything/, 'api_key = "{{alnum:40}}"', 'app.py');
+  doubted('key = "{{alnum:40}}"', /key of anything/, 'api_key = "{{alnum:40}}"', 'app.ini');
   doubted('key: {{alnum:40}}\n', /key of anything/, 'shop:\n  key: {{alnum:40}}\n', 'app.yaml');
 });
 
@@ -55,6 +55,33 @@ test('what names or comments call invalid is doubted', () => {
   doubted('invalid_token = "{{alnum:40}}"', /invalid/, 'shop_token = "{{alnum:40}}"', 'app.py');
   const line = 'api_token = "{{alnum:40}}"';
   doubted(`# a malformed one\n${line}`, /invalid/, `# the one of the shop\n${line}`, 'app.py');
+});
+
+test('what a program says of another value does not call the next one invalid', () => {
+  const line = 'password == "{{alnum:14}}"';
+  assert.notEqual(only(`result = "Invalid user or password"\n${line}`, 'app.py').confidence, 'low');
+  assert.equal(only(`result = 0  # invalid\n${line}`, 'app.py').confidence, 'low');
+});
+
+test('tokens against forged requests and the beginnings of values are doubted', () => {
+  doubted('csrf_token = "{{alnum:40}}"', /each page|may be a word/, 'shop_token = "{{alnum:40}}"', 'app.ini');
+  doubted('password = "{{alnum:12}}-" + suffix', /beginning/, 'password = "{{alnum:12}}-"', 'app.py');
+});
+
+test('what a distribution installs for people to read, and lists of defaults, are doubted', () => {
+  const line = 'password = "{{alnum:14}}"';
+  for (const path of [
+    '/usr/share/doc/shop/a.conf',
+    'rootfs/usr/share/man/man5/a.5.gz!a.5',
+    'data/default-accounts.lua',
+  ])
+    assert.equal(only(line, path).confidence, 'low', path);
+  for (const path of ['/usr/share/shop/a.conf', 'share/a.conf', 'application_default_credentials.conf'])
+    assert.notEqual(only(line, path).confidence, 'low', path);
+});
+
+test('a sign between a value and the end of its quotes is doubted', () => {
+  doubted('x = "vcp_{{alnum:56}}!"', /goes on/, 'x = "vcp_{{alnum:56}}"; y = "!"', 'app.py');
 });
 
 test('a token with a sign or a letter that others of its kind do not have is doubted', () => {
@@ -68,7 +95,11 @@ test('a token with a sign or a letter that others of its kind do not have is dou
     'shop_session=4hJp0sYd8wTkQ7vZt2mX9wR1',
     'k4w9=x0zq7_v2m5tq8h=r1b6d3',
   ])
-    assert.equal(doubtOfAssignment({ value, name: 'token', parents: '', before: '', lineBefore: '' }), null, value);
+    assert.equal(
+      doubtOfAssignment({ value, name: 'token', parents: '', before: '', after: '', lineBefore: '' }),
+      null,
+      value,
+    );
 });
 
 test('the prefix of a known credential without its form is doubted', () => {

@@ -198,3 +198,29 @@ test('what is judged is what each pattern finds in the whole text, in any chunks
     { numRuns: 400 },
   );
 });
+
+test('passwords may begin like a call, hold braces, and have signs for letters', () => {
+  for (const value of [
+    'abcd(12ef',
+    'Tq7(9x!vR2',
+    'k7(2)9xQvR',
+    'k{9f!Q}x7w',
+    'blue$ky71',
+    'moun$tain7hill',
+    'R<t5>kq9Zb8w',
+  ]) {
+    assert.equal(only('app.py', `password = "${value}"`)?.secret, value);
+    assert.equal(only('.env', `DB_PASSWORD=${value}\n`)?.secret, value);
+  }
+  for (const value of ['getenv(key', 'read(0x12)', 'hash(name)', 'f"{user}-{host}"', '{name}', 'user_{id}', 'anyone@', '^-?(?:0|[1-9][0-9]*)$'])
+    assert.equal(only('app.py', `password = "${value}"`), undefined, value);
+});
+
+test('random letters may begin with a hyphen', () => {
+  assert.equal(only('a.json', '{"api_token": "-x{{alnum:46}}"}')?.secret.length, 48);
+  assert.equal(only('a.json', '{"api_token": "-some_option"}'), undefined);
+});
+
+test('the fingerprint of the key of a signer is no secret', () => {
+  assert.equal(only('pom.xml', '<releaseManagerKey>{{HEX:40}}</releaseManagerKey>'), undefined);
+});
