@@ -212,7 +212,16 @@ test('passwords may begin like a call, hold braces, and have signs for letters',
     assert.equal(only('app.py', `password = "${value}"`)?.secret, value);
     assert.equal(only('.env', `DB_PASSWORD=${value}\n`)?.secret, value);
   }
-  for (const value of ['getenv(key', 'read(0x12)', 'hash(name)', 'f"{user}-{host}"', '{name}', 'user_{id}', 'anyone@', '^-?(?:0|[1-9][0-9]*)$'])
+  for (const value of [
+    'getenv(key',
+    'read(0x12)',
+    'hash(name)',
+    'f"{user}-{host}"',
+    '{name}',
+    'user_{id}',
+    'anyone@',
+    '^-?(?:0|[1-9][0-9]*)$',
+  ])
     assert.equal(only('app.py', `password = "${value}"`), undefined, value);
 });
 
