@@ -32,7 +32,7 @@ const NO_SECRET: readonly RegExp[] = [
   // Text of other alphabets, and no text.
   /[\x00-\x1f\x7f-\xff]/,
   // Code. A single brace or semicolon may be part of a password, and so may braces around what is no name or number.
-  /^(?![^;{}]*\{[^;{}:,=]*(?:\d[A-Za-z]|\w[!@#%^])[^;{}:,=]*\}[^;{}]*$).*[;{}].*[;{}]/,
+  /^[^;{}]*(?=[;{}].*[;{}])(?!\{[^;{}:,=]*(?:\d[A-Za-z]|\w[!@#%^])[^;{}:,=]*\}[^;{}]*$)/,
   /=>|&&|\|\||[;{}]$|^[;{}]|\bfunction\b|\breturn\b|==(?!$)|!=|\(\)|\\[nrtu]|<\/|\/>/,
   // A sign before a name; random letters may begin with a hyphen.
   /^(?!-(?=(?:\D*\d){3})[\w-]{20,}$)[!+-]{1,2}[a-z]/,
