@@ -6,13 +6,15 @@ export type GitProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /**
  * Settings that override the repository's configuration: a repository may be untrusted, and its configuration can name
- * programs. None of git's commands used here runs any of them.
+ * programs. None of git's commands used here runs any of them. Its cache of delta bases, 96 MiB by default, would be one
+ * of each thread, and saves nothing when objects are read in the order of the history.
  */
 const SETTINGS = [
   'core.fsmonitor=false',
   'core.hooksPath=/dev/null',
   'core.attributesFile=/dev/null',
   'core.commitGraph=true',
+  'core.deltaBaseCacheLimit=16m',
   'diff.external=',
   'log.showSignature=false',
   'log.showRoot=true',
