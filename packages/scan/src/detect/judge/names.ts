@@ -71,9 +71,12 @@ export function namesSigner(name: string): boolean {
 
 const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\])\\:=!(,>?|.+@]{0,12}$/;
 
+/** Of Python, before what is taken for a variable of the environment that is missing. */
+const OR_BEFORE = /((?:environ|getenv)[^;]{1,60}\))\s{0,3}or\s{0,3}(?=["']$)/;
+
 /** Returns the name that a value is assigned to, by the text before it; empty without one. */
 export function nameBefore(text: string): string {
-  return NAME_BEFORE.exec(text.slice(-120))?.[1] ?? '';
+  return NAME_BEFORE.exec(text.slice(-120).replace(OR_BEFORE, '$1'))?.[1] ?? '';
 }
 
 const STATED_BEFORE = /(passw(?:or)?d|passphrase|passcode|pwd)\b[^\n]{0,70}\s(?:is|are|was)\b[^\n]{0,20}$/i;

@@ -225,6 +225,11 @@ test('passwords may begin like a call, hold braces, and have signs for letters',
     assert.equal(only('app.py', `password = "${value}"`), undefined, value);
 });
 
+test('what is taken for a missing variable of the environment has its name', () => {
+  const found = only('app.py', 'p = os.environ.get("DB_PASSWORD") or "{{alnum:14}}"');
+  assert.match(found?.confidence_reason ?? '', /^assigned to the name DB_PASSWORD/);
+});
+
 test('random letters may begin with a hyphen', () => {
   assert.equal(only('a.json', '{"api_token": "-x{{alnum:46}}"}')?.secret.length, 48);
   assert.equal(only('a.json', '{"api_token": "-some_option"}'), undefined);
