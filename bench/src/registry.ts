@@ -72,7 +72,7 @@ export const SUBJECTS = {
   gitleaks: {
     needs: 'nothing',
     command: 'gitleaks',
-    note: 'the same rules; where it is installed',
+    note: '`gitleaks git` with the same rules, start-up included',
     load: () => import('../subjects/scan-gitleaks.ts'),
   },
   'heddle-tls': {

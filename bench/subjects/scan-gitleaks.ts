@@ -5,12 +5,12 @@ export function createSubject(): Subject {
   return {
     prepare: () => Promise.resolve(),
     close: () => Promise.resolve(),
-    async scan({ directory, history, rules, threads, planted }) {
+    async scan({ directory, rules, threads, planted }) {
       const wanted = new Set(planted);
       const found = new Set<string>();
-      const own = rules === 'built-in' ? [] : ['--config', rules];
-      const flags = ['--no-banner', '--no-color', '--exit-code', '0', '--report-format', 'json', '--report-path', '-'];
-      const scan = ['gitleaks', history ? 'git' : 'dir', directory, ...flags, ...own];
+      const flags = ['--config', rules, '--no-banner', '--no-color', '--exit-code', '0'];
+      const report = ['--report-format', 'json', '--report-path', '-'];
+      const scan = ['gitleaks', 'git', directory, ...flags, ...report];
       const run = await measureCommand(['env', `GOMAXPROCS=${threads}`, ...scan], {
         codes: [0],
         onLine(line) {
