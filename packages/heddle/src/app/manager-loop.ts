@@ -131,7 +131,9 @@ export class ManagerLoop {
 
   async #handle(messages: readonly ReceivedMessage[]): Promise<void> {
     const { queue, manager, clock, random } = this.#options;
-    const run = await manager.run(messages, clock.now(), { upkeep: false, runners: false });
+    const run = await manager.run(messages, clock.now(), { upkeep: false, dispatch: false });
+    // What became ready is dispatched already, unless its kind is new. A second dispatch beside it would only wait for it.
+    this.#dispatcher.wake();
     this.#databaseFailed = run.error !== null;
     await settle(queue, messages, run, random);
     // A cause that fails one run will fail the next: the receivers wait a little longer each time.

@@ -45,8 +45,11 @@ export interface RunOptions {
    * receives many batches per second need not run them for each.
    */
   upkeep?: boolean;
-  /** Whether the run requests runners; true by default. */
-  runners?: boolean;
+  /**
+   * Whether the run requests runners and dispatches ready tasks; true by default. A process that handles many batches need
+   * not do so in each, if something else does after them.
+   */
+  dispatch?: boolean;
 }
 
 /**
@@ -80,7 +83,7 @@ export interface ManagerOptions extends ManagerContext {
 
 export function createManager(options: ManagerOptions): Manager {
   return {
-    run: (messages, now, { upkeep = true, runners = true } = {}) => run(options, messages, now, { upkeep, runners }),
+    run: (messages, now, { upkeep = true, dispatch = true } = {}) => run(options, messages, now, { upkeep, dispatch }),
     ping: () => options.database.ping(),
     dispatchedKinds: () => dispatchedKinds(options.database),
     recordDeadLetters: () => recordDeadLetters(options),
@@ -115,7 +118,7 @@ async function runSteps(
   context: ManagerContext,
   batch: Batch,
   now: number,
-  { upkeep, runners }: Required<RunOptions>,
+  { upkeep, dispatch }: Required<RunOptions>,
   counts: Counts,
 ): Promise<void> {
   const step = async (name: ManagerStep, work: () => Promise<StepResult>): Promise<number> => {
@@ -130,7 +133,7 @@ async function runSteps(
   if (upkeep || batch.mayCompleteGenerators) {
     counts.generators_completed = await step('complete_generator_tasks', () => completeGeneratorTasks(context, batch));
   }
-  counts.dispatched = await step('schedule_next_tasks', () => scheduleNextTasks(context, batch, runners));
+  counts.dispatched = await step('schedule_next_tasks', () => scheduleNextTasks(context, batch, dispatch));
   if (!upkeep) return;
   counts.finalized = await step('finalize_task_collections', () => finalizeTaskCollections(context));
   counts.jobs_started = await step('start_due_task_collections', () => startDueTaskCollections(context));

@@ -15,11 +15,16 @@ const CALLS_MAX = 20;
  * Step 7: reevaluates every workflow with activity, requests the runners that ready tasks need, then dispatches ready
  * tasks of kinds whose workers read queues.
  *
- * @param asks whether runners are requested
+ * @param dispatches whether more is done than to reevaluate
  */
-export async function scheduleNextTasks(context: ManagerContext, batch: Batch, asks: boolean): Promise<StepResult> {
+export async function scheduleNextTasks(
+  context: ManagerContext,
+  batch: Batch,
+  dispatches: boolean,
+): Promise<StepResult> {
   if (batch.roots.size > 0) await reevaluate(context, batch);
-  const more = asks && (await askForRunners(context));
+  if (!dispatches) return { count: 0, more: false };
+  const more = await askForRunners(context);
   let count = 0;
   for (let claim = 0; claim < CLAIMS_MAX; claim += 1) {
     const started = await context.engine.dispatch(context.holder, DISPATCH_MAX);
