@@ -61,6 +61,8 @@ export class ProcessProvider implements RunnerProvider {
   readonly #records: RunnerRecords;
   readonly #server: ProcessMark | null;
   #withdraw: (() => void) | null = null;
+  /** Runners whose processes this one started and has not seen exit. */
+  readonly #children = new Set<string>();
   #closed = false;
   /** Consecutive failed starts. */
   #failedStarts = { count: 0, at: 0, why: '' };
@@ -157,7 +159,11 @@ export class ProcessProvider implements RunnerProvider {
       child.unref();
       // A process that could not be started, or has ended, reads nothing.
       child.stdin?.on('error', () => undefined).end(credential);
-      const ended = (cause: string): void => this.#handleExit(runnerId, cause);
+      this.#children.add(runnerId);
+      const ended = (cause: string): void => {
+        this.#children.delete(runnerId);
+        this.#handleExit(runnerId, cause);
+      };
       child.on('error', (error) => ended(`start failed: ${error.message}`));
       child.on('exit', (code, signal) => {
         this.#countFailedStart(runnerId, code, startedAt);
@@ -206,7 +212,8 @@ export class ProcessProvider implements RunnerProvider {
     const ended: { id: string; at: number }[] = [];
     for (const id of this.#records.ids()) {
       const state = this.#stateOf(id);
-      if (state === 'gone' && this.#records.endOf(id) === null) this.#recordLoss(id, 'exit status unknown');
+      if (state === 'gone' && this.#records.endOf(id) === null && !this.#willSayHowItEnded(id))
+        this.#recordLoss(id, 'exit status unknown');
       const end = this.#records.endOf(id);
       if (end === null) continue;
       if (state === 'stopping' && clock.now() - end.at > GRACE_MS) this.#signal(id, 'SIGKILL');
@@ -215,6 +222,11 @@ export class ProcessProvider implements RunnerProvider {
     ended.sort((one, other) => other.at - one.at);
     for (const [at, each] of ended.entries())
       if (at >= KEEP_MAX || clock.now() - each.at > KEEP_MS) this.#records.remove(each.id);
+  }
+
+  /** Whether a process that has ended is a child of this one, whose exit event is still to come. */
+  #willSayHowItEnded(id: string): boolean {
+    return this.#children.has(id) && this.#records.processOf(id) !== null;
   }
 
   terminate(providerIds: readonly string[]): Promise<void> {
