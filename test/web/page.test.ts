@@ -108,6 +108,9 @@ test('canceling asks for confirmation; pause, resume and retry send their operat
     await driver.button('Pause');
     await driver.waitForColour(runningId, 'Paused');
     await driver.button('Resume');
+    await eventually('the page has sent it', () =>
+      Promise.resolve(server.operations.includes(`PATCH /task/resume/${runningId}`) ? true : undefined),
+    );
     await driver.waitForColour(runningId, 'Pending');
     await driver.button('Cancel task');
     await driver.page.getByRole('dialog').getByRole('button', { name: 'Cancel task' }).click();
