@@ -23,17 +23,15 @@ interface Material {
   planted: readonly string[];
 }
 
-/** A tree; its bytes are those on disk, which every subject has to read. */
-function tree(bytes: number): Material {
-  mkdirSync(HOME, { recursive: true });
-  const { directory, manifest } = generateTree({ directory: HOME, bytes });
+/** A tree with a secret for each megabyte; its bytes are those on disk, which every subject has to read. */
+async function tree(bytes: number): Promise<Material> {
+  const { directory, manifest } = await generateTree({ directory: HOME, bytes, secrets: bytes / MEGABYTE });
   keepInMemory(directory);
   return { directory, bytes: manifest.file_bytes, planted: manifest.planted.map(({ secret }) => secret) };
 }
 
 /** A repository; its bytes are those of all versions of its files. */
 async function history(commits: number): Promise<Material> {
-  mkdirSync(HOME, { recursive: true });
   const { repository, blob_bytes, planted } = await generateHistory({ directory: HOME, commits });
   keepInMemory(repository);
   return { directory: repository, bytes: blob_bytes, planted };
@@ -66,18 +64,19 @@ interface Case {
   subjects: readonly SubjectName[];
 }
 
-function scenario(one: Case, material: () => Material | Promise<Material>): Scenario {
+function scenario(one: Case, make: () => Promise<Material>): Scenario {
   const { bench, threads, plain, subjects } = one;
-  // Created when the first subject starts: runs of other benches need none.
-  let scanned: Material | undefined;
+  let made: Promise<Material> | undefined;
+  // When the first subject starts: runs of other benches need none.
+  const material = (): Promise<Material> => (made ??= make());
   const participant = (subject: SubjectName): Participant => ({
     label: subject === 'heddle-scan' ? 'heddle' : subject,
     subject,
     async warmUp() {
-      scanned ??= await material();
+      await material();
     },
     async round(client) {
-      scanned ??= await material();
+      const scanned = await material();
       const { directory, planted } = scanned;
       const request = { directory, history: one.history === true, threads, plain, planted, ...one.rules() };
       return measurements(bench, await client.scan(request), scanned);

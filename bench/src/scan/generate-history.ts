@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { madeOnce } from './made-once.ts';
 import { lineWith, makeSecrets } from './planted-secrets.ts';
 import { PseudoRandom } from './pseudo-random.ts';
 import { fileName, fileSize, SourceText } from './source-text.ts';
@@ -9,14 +9,14 @@ import { fileName, fileSize, SourceText } from './source-text.ts';
 /** Incremented when the same parameters produce a different history. */
 const FORMAT = 1;
 const ENDINGS = ['.ts', '.ts', '.py', '.go', '.json', '.yml', '.md', '.sh'];
-/** Files of the first commit, for each later commit. */
+/** Files of the first commit, as a share of the number of commits. */
 const FILES_SHARE = 0.15;
-/** One of so many commits adds a file, too. */
+/** A file is added every 20 commits. */
 const COMMITS_PER_FILE = 20;
 const CHANGES_MAX = 4;
 const LINES_CHANGED_MAX = 12;
 const SECRET_COMMITS_APART = 10;
-/** A secret is removed so many commits later, unless its line was changed before. */
+/** A secret is removed after this many commits, unless its line was replaced before. */
 const SECRET_LIFE_COMMITS = 40;
 
 export interface History {
@@ -41,18 +41,8 @@ export async function generateHistory(options: {
 }): Promise<History> {
   const { directory, commits, seed = 20_250_101 } = options;
   const home = join(directory, `history-${FORMAT}-${commits}-${seed}`);
-  const manifestPath = join(home, 'manifest.json');
-  if (!existsSync(manifestPath)) {
-    const partial = `${home}.partial-${process.pid}`;
-    rmSync(partial, { recursive: true, force: true });
-    mkdirSync(partial, { recursive: true });
-    const made = await writeHistory(join(partial, 'repository'), commits, seed);
-    writeFileSync(join(partial, 'manifest.json'), `${JSON.stringify(made)}\n`);
-    rmSync(home, { recursive: true, force: true });
-    renameSync(partial, home);
-  }
-  const made = JSON.parse(readFileSync(manifestPath, 'utf8')) as Omit<History, 'repository'>;
-  return { ...made, repository: join(home, 'repository') };
+  const manifest = await madeOnce(home, (made) => writeHistory(join(made, 'repository'), commits, seed));
+  return { ...manifest, repository: join(home, 'repository') };
 }
 
 async function writeHistory(repository: string, commits: number, seed: number): Promise<Omit<History, 'repository'>> {

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { madeOnce } from './made-once.ts';
 import { lineWith, makeSecrets, type MadeSecret } from './planted-secrets.ts';
 import { PseudoRandom } from './pseudo-random.ts';
 import { fileName, fileSize, SourceText } from './source-text.ts';
@@ -61,20 +62,11 @@ export interface TreeOptions {
 }
 
 /** A tree to scan, the same for the same options; written once and reused. */
-export function generateTree(options: TreeOptions): { directory: string; manifest: TreeManifest } {
+export async function generateTree(options: TreeOptions): Promise<{ directory: string; manifest: TreeManifest }> {
   const { bytes = 1_000_000_000, secrets = 1000, seed = 20_250_101 } = options;
   if (bytes < 32 * MIB) throw new RangeError(`a tree has at least ${32 * MIB} bytes, not ${bytes}`);
   const home = join(options.directory, `tree-${FORMAT}-${bytes}-${secrets}-${seed}`);
-  const manifestPath = join(home, 'manifest.json');
-  if (!existsSync(manifestPath)) {
-    const partial = `${home}.partial-${process.pid}`;
-    rmSync(partial, { recursive: true, force: true });
-    const manifest = new TreeWriter(join(partial, 'tree'), { bytes, secrets, seed }).write();
-    writeFileSync(join(partial, 'manifest.json'), `${JSON.stringify(manifest, null, 1)}\n`);
-    rmSync(home, { recursive: true, force: true });
-    renameSync(partial, home);
-  }
-  const manifest = JSON.parse(readFileSync(manifestPath, 'utf8')) as TreeManifest;
+  const manifest = await madeOnce(home, (made) => new TreeWriter(join(made, 'tree'), { bytes, secrets, seed }).write());
   return { directory: join(home, 'tree'), manifest };
 }
 
@@ -258,7 +250,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [directory, megabytes, secrets] = process.argv.slice(2);
   if (directory === undefined) throw new Error('usage: generate-tree.ts DIRECTORY [MEGABYTES [SECRETS]]');
   mkdirSync(dirname(directory), { recursive: true });
-  const { directory: tree, manifest } = generateTree({
+  const { directory: tree, manifest } = await generateTree({
     directory,
     ...(megabytes === undefined ? {} : { bytes: Number(megabytes) * 1e6 }),
     ...(secrets === undefined ? {} : { secrets: Number(secrets) }),

@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 
 test('finds every secret planted in a tree once, across chunk boundaries and in archives', async (t) => {
   const folder = temporaryFolder(t);
-  const { directory, manifest } = generateTree({ directory: folder, bytes: 32 * MIB, secrets: 210 });
+  const { directory, manifest } = await generateTree({ directory: folder, bytes: 32 * MIB, secrets: 210 });
   const boundaries = manifest.planted.flatMap(({ boundary }) => boundary ?? []);
   for (const size of [64 * 1024, MIB, 4 * MIB])
     assert.ok(

@@ -132,7 +132,7 @@ export class ManagerLoop {
   async #handle(messages: readonly ReceivedMessage[]): Promise<void> {
     const { queue, manager, clock, random } = this.#options;
     const run = await manager.run(messages, clock.now(), { upkeep: false, dispatch: false });
-    // What became ready is dispatched already, unless its kind is new. A second dispatch beside it would only wait for it.
+    // The batch's commits have woken it for the kinds that it watches; this is for the others.
     this.#dispatcher.wake();
     this.#databaseFailed = run.error !== null;
     await settle(queue, messages, run, random);

@@ -15,7 +15,7 @@ const CALLS_MAX = 20;
  * Step 7: reevaluates every workflow with activity, requests the runners that ready tasks need, then dispatches ready
  * tasks of kinds whose workers read queues.
  *
- * @param dispatches whether more is done than to reevaluate
+ * @param dispatches whether runners are requested and tasks dispatched
  */
 export async function scheduleNextTasks(
   context: ManagerContext,

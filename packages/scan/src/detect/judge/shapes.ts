@@ -31,7 +31,7 @@ const NO_SECRET: readonly RegExp[] = [
   /abcdefgh|12345678|23456789|qwerty|ABCDEFGH|0123456|98765432|deadbeef|cafebabe|(?:0123|1234|abcd){2}/i,
   // Text of other alphabets, and no text.
   /[\x00-\x1f\x7f-\xff]/,
-  // Code. A single brace or semicolon may be part of a password, and so may braces around what is no name or number.
+  // Code. A single brace or semicolon may be part of a password, and so may braces around anything but a name or a number.
   /^[^;{}]*(?=[;{}].*[;{}])(?!\{[^;{}:,=]*(?:\d[A-Za-z]|\w[!@#%^])[^;{}:,=]*\}[^;{}]*$)/,
   /=>|&&|\|\||[;{}]$|^[;{}]|\bfunction\b|\breturn\b|==(?!$)|!=|\(\)|\\[nrtu]|<\/|\/>/,
   // A sign before a name; random letters may begin with a hyphen.

@@ -64,7 +64,10 @@ test('what a program says of another value does not call the next one invalid', 
 });
 
 test('tokens against forged requests and the beginnings of values are doubted', () => {
-  doubted('csrf_token = "{{alnum:40}}"', /each page|may be a word/, 'shop_token = "{{alnum:40}}"', 'app.ini');
+  const token = { value: 'k4w9Bm0mqJkmX1SvnNm5CtMm', parents: '', before: '', after: '', lineBefore: '' };
+  for (const name of ['csrf_token', 'XSRF-TOKEN', 'authenticityToken'])
+    assert.match(doubtOfAssignment({ ...token, name }) ?? '', /each page/, name);
+  assert.equal(doubtOfAssignment({ ...token, name: 'shop_token' }), null);
   doubted('password = "{{alnum:12}}-" + suffix', /beginning/, 'password = "{{alnum:12}}-"', 'app.py');
 });
 

@@ -30,7 +30,7 @@ export interface ProcessProviderOptions {
   readonly workingDirectory: string;
   /** URL of this server for its runners. */
   readonly url: string;
-  /** Returns the credential of a runner, which it gets on its standard input: nobody else can read it there. */
+  /** Returns the credential of a runner, which it gets on its standard input, where no other process can read it. */
   credentialOf(runnerId: string): Promise<string>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -212,8 +212,7 @@ export class ProcessProvider implements RunnerProvider {
     const ended: { id: string; at: number }[] = [];
     for (const id of this.#records.ids()) {
       const state = this.#stateOf(id);
-      if (state === 'gone' && this.#records.endOf(id) === null && !this.#willSayHowItEnded(id))
-        this.#recordLoss(id, 'exit status unknown');
+      if (state === 'gone' && this.#records.endOf(id) === null) this.#recordLoss(id, 'exit status unknown');
       const end = this.#records.endOf(id);
       if (end === null) continue;
       if (state === 'stopping' && clock.now() - end.at > GRACE_MS) this.#signal(id, 'SIGKILL');
@@ -222,11 +221,6 @@ export class ProcessProvider implements RunnerProvider {
     ended.sort((one, other) => other.at - one.at);
     for (const [at, each] of ended.entries())
       if (at >= KEEP_MAX || clock.now() - each.at > KEEP_MS) this.#records.remove(each.id);
-  }
-
-  /** Whether a process that has ended is a child of this one, whose exit event is still to come. */
-  #willSayHowItEnded(id: string): boolean {
-    return this.#children.has(id) && this.#records.processOf(id) !== null;
   }
 
   terminate(providerIds: readonly string[]): Promise<void> {
@@ -269,7 +263,8 @@ export class ProcessProvider implements RunnerProvider {
     const end = this.#records.endOf(id);
     const mark = this.#records.processOf(id);
     if (mark !== null) {
-      if (!isAlive(mark)) return 'gone';
+      // How a child ended is known by its exit event, which is still to come.
+      if (!isAlive(mark)) return end === null && this.#children.has(id) ? 'running' : 'gone';
       return end === null ? 'running' : 'stopping';
     }
     // A process that starts now finds the mark and exits.

@@ -183,6 +183,22 @@ describe('the process provider', () => {
     assert.equal(ended.length, 2, 'each is reported once');
   });
 
+  it('reports how its own process ended, also if it is looked at before Node knows', async () => {
+    const provider = open();
+    const batch = batchOf(1);
+    await provider.launch(batch);
+    const [id] = batch.runner_ids;
+    await inState(provider, id!, 'running');
+    const mark = new RunnerRecords(directory).processOf(id!)!;
+    process.kill(mark.pid, 'SIGKILL');
+    // No turn of the event loop, which would bring the exit event.
+    while (isAlive(mark));
+    provider.watch();
+    assert.equal(ended.length, 0);
+    await eventually(() => ended.length === 1, 'the end is reported');
+    assert.deepEqual(ended[0], { id, reason: 'its process ended (signal SIGKILL)' });
+  });
+
   it('reports why a runner failed to start', async () => {
     const provider = open('crash');
     const batch = batchOf(1);
