@@ -152,15 +152,12 @@ test('pausing and canceling a workflow are seen at once', () =>
     const id = await submit('held', { mode: 'parallel', children });
     await driver.goto(`/runs/${id}`);
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
-    await driver.button('Pause');
-    await driver.button('Pause workflow');
+    await driver.confirm('Pause', 'workflow');
     await item(driver, /^t0, Paused/).waitFor();
     assert.deepEqual(await work('held'), []);
-    await driver.button('Resume');
-    await driver.button('Resume workflow');
+    await driver.confirm('Resume', 'workflow');
     await item(driver, /^t0, Pending/).waitFor();
-    await driver.button('Cancel');
-    await driver.button('Cancel workflow');
+    await driver.confirm('Cancel', 'workflow');
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
     await driver.page.locator('.run-head').getByText('3 of 3 tasks ended').waitFor();
   }));

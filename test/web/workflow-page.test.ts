@@ -193,7 +193,7 @@ test('a hundred levels stay usable: found by name, shown in place, and back up',
     await driver.page.keyboard.press('/');
     await driver.page.keyboard.type('bottom');
     await driver.page.keyboard.press('Enter');
-    assert.equal(await driver.text('task-name'), 'The bottom');
+    await driver.showsTask('The bottom');
     const { x, right } = await boxOf(driver, named(deep, 'The bottom'));
     assert.ok(x > 0 && right < 1028, 'it is on the screen');
     const path = driver.page.getByRole('navigation', { name: 'Levels above' });
@@ -228,7 +228,7 @@ test('the keyboard moves in the tree, opens and closes, selects, and focuses a g
     await keyboard.press('ArrowRight');
     await node(driver, named(scan, 'workers')).waitFor();
     await keyboard.press('Enter');
-    assert.equal(await driver.text('task-name'), 'tcp');
+    await driver.showsTask('tcp');
     assert.equal(await tcp.getAttribute('aria-selected'), 'true');
     await keyboard.press('z');
     await eventually('it is alone', async () => ((await itemCount(driver)) === 18 ? true : undefined));
@@ -247,11 +247,11 @@ test('a click shows a node: what it waits for, its position, its input and its r
     await openTree(driver, scan);
     const details = driver.page.getByTestId('details');
     await node(driver, named(scan, 'Put it together')).click();
-    assert.equal(await driver.text('task-name'), 'Put it together');
+    await driver.showsTask('Put it together');
     await details.getByText('preceded in its sequence by workers').waitFor();
     assert.match(driver.page.url(), new RegExp(named(scan, 'Put it together')), 'the address names it');
     await details.getByRole('button', { name: 'tcp' }).click();
-    assert.equal(await driver.text('task-name'), 'tcp');
+    await driver.showsTask('tcp');
     await node(driver, named(scan, 'Scan 10.0.3.0/24')).click();
     await details.getByText('503 after 3 tries: <b>overloaded</b>').waitFor();
     await details.getByText('any failure lets its sequence continue').waitFor();
@@ -272,7 +272,7 @@ test('the states filter tasks, and a row leads to its place in the tree', () =>
     await eventually('one row', async () => ((await rows.count()) === 1 ? true : undefined));
     await node(driver, named(scan, 'tcp')).locator('.twisty').click();
     await rows.first().getByRole('button').click();
-    assert.equal(await driver.text('task-name'), 'Scan 10.0.5.0/24');
+    await driver.showsTask('Scan 10.0.5.0/24');
     assert.equal(await node(driver, named(scan, 'Scan 10.0.5.0/24')).getAttribute('aria-selected'), 'true');
   }));
 
@@ -282,21 +282,16 @@ test('operations on the workflow ask for confirmation, send their requests, and 
     const dialog = driver.page.getByRole('dialog');
     await driver.button('Pause');
     await dialog.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await dialog.waitFor({ state: 'detached' });
-    await driver.button('Pause');
-    await driver.button('Pause workflow');
+    await driver.confirm('Pause', 'workflow');
     await driver.page.locator('.run-head').getByText('Paused').waitFor();
-    await driver.button('Resume');
-    await driver.button('Resume workflow');
+    await driver.confirm('Resume', 'workflow');
     await driver.page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     server.refusal = { status: 409, error: 'The workflow is not in a state that allows this', details: [] };
-    await driver.button('Cancel');
-    await driver.button('Cancel workflow');
+    await driver.confirm('Cancel', 'workflow');
     await dialog.getByRole('alert').getByText('not in a state that allows this').waitFor();
     await driver.button('Cancel workflow');
     await driver.page.getByTestId('signal').getByText('Finished').waitFor();
-    await driver.button('Retry');
-    await driver.button('Retry workflow');
+    await driver.confirm('Retry', 'workflow');
     await driver.page.getByTestId('signal').getByText('Live').waitFor();
     const base = `POST /v1/workflows/${scan.id}`;
     assert.deepEqual(server.operations, [
@@ -325,7 +320,7 @@ test('names and reasons are text, never markup; a lost connection is reported an
     const hostile = tree.finish(MARKUP, tree.sequence(MARKUP, 'Running', [task], { reason: MARKUP }));
     await openTree(driver, hostile);
     await node(driver, task.id).click();
-    assert.equal(await driver.text('task-name'), MARKUP);
+    await driver.showsTask(MARKUP);
     await server.stop();
     await driver.page.getByText('Last updated at').waitFor();
     task.state = 'Failed';

@@ -96,6 +96,14 @@ export class PageDriver {
     return this.page.getByRole('button', { name, exact: true }).click();
   }
 
+  /** Asks for an operation and confirms it in the dialog. */
+  async confirm(operation: string, subject: string): Promise<void> {
+    // Until it is gone, the dialog of the operation before has buttons of the same names as the page.
+    await this.page.getByRole('dialog').waitFor({ state: 'detached' });
+    await this.button(operation);
+    await this.button(`${operation} ${subject}`);
+  }
+
   /** Clicks the middle of a node's card on the canvas. */
   async clickTask(nodeId: string): Promise<void> {
     const spot = await this.read<{ x: number; y: number }>(`(() => {
@@ -104,6 +112,14 @@ export class PageDriver {
       return { x: frame.x + at.x, y: frame.y + at.y };
     })()`);
     await this.page.mouse.click(spot.x, spot.y);
+  }
+
+  /** Waits until the details are those of a task, and no longer of the one selected before. */
+  async showsTask(name: string): Promise<void> {
+    const shown = this.page.getByTestId('task-name');
+    await eventually(`the details of ${name} are shown`, async () =>
+      (await shown.innerText()) === name ? true : undefined,
+    );
   }
 
   /** Opens a part of the selected task. */

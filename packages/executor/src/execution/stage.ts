@@ -32,6 +32,9 @@ export class Stage {
   #isHidden: (path: string) => boolean = () => false;
   /** Reachable locations of code, most recently used last. */
   readonly #places = new Map<string, Promise<string>>();
+  /** What is being written in the stage, or removed from it. */
+  readonly #changes = new Set<Promise<unknown>>();
+  #isRemoved = false;
 
   private constructor(directory: string) {
     this.directory = directory;
@@ -71,8 +74,9 @@ export class Stage {
 
   /** Returns a directory in which the users of tasks can read the code; resolved once per code. */
   reachable(code: EventCode): Promise<string> {
+    if (this.#isRemoved) return Promise.reject(new Error('the tier is closed'));
     const key = `${code.digest}\0${code.entry}\0${identityOf(code.directory)}`;
-    const place = this.#places.get(key) ?? this.#locate(code);
+    const place = this.#places.get(key) ?? this.#tracked(this.#locate(code));
     this.#places.delete(key);
     this.#places.set(key, place);
     place.catch(() => this.#places.delete(key));
@@ -93,7 +97,14 @@ export class Stage {
     const removeCopy = async (path: string): Promise<void> => {
       if (path.startsWith(this.directory)) await removeTree(path);
     };
-    void place.then(removeCopy).catch(() => undefined);
+    void this.#tracked(place.then(removeCopy)).catch(() => undefined);
+  }
+
+  #tracked<Result>(change: Promise<Result>): Promise<Result> {
+    this.#changes.add(change);
+    const forget = (): boolean => this.#changes.delete(change);
+    change.then(forget, forget);
+    return change;
   }
 
   async #copy(code: EventCode): Promise<string> {
@@ -103,7 +114,10 @@ export class Stage {
     return directory;
   }
 
+  /** Removes the directory, once nothing is being written in it. */
   async remove(): Promise<void> {
+    this.#isRemoved = true;
+    await Promise.allSettled(this.#changes);
     await removeTree(this.directory);
   }
 }

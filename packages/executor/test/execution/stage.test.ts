@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { readdir, realpath } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { Stage } from '../../src/execution/stage.ts';
@@ -23,5 +25,23 @@ test('a task process and a zygote start from one file each, and find the event p
     assert.equal(defineEvent({ name: 'Works', run: () => null }).name, 'Works');
   } finally {
     await stage.remove();
+  }
+});
+
+test('a stage is removed with code that is still being copied into it, and copies no more', async () => {
+  const parent = await realpath(tmpdir());
+  const directory = await mkdtemp(join(parent, 'unreachable-code-'));
+  try {
+    for (let at = 0; at < 500; at += 1) await writeFile(join(directory, `${at}.mjs`), '');
+    await chmod(directory, 0o700);
+    const stage = await Stage.make(parent);
+    const code = { digest: 'a'.repeat(64), entry: '0.mjs', directory };
+    const copied = stage.reachable(code);
+    await stage.remove();
+    assert.ok((await copied).startsWith(stage.directory));
+    assert.ok(!existsSync(stage.directory));
+    await assert.rejects(stage.reachable(code), /the tier is closed/);
+  } finally {
+    await rm(directory, { recursive: true });
   }
 });
