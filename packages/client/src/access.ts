@@ -23,9 +23,9 @@ export class AccessClient {
     await this.#transport.send('DELETE', '/v1/session');
   }
 
-  /** Returns the caller's own sessions; with `admin` all. */
-  listSessions(): Promise<SessionDto[]> {
-    return this.#transport.json('GET', '/v1/sessions');
+  /** Returns the caller's own sessions, with `admin` all; with `user` only those of users of this name. */
+  listSessions(filter: { user?: string } = {}): Promise<SessionDto[]> {
+    return this.#transport.json('GET', '/v1/sessions', { query: { ...filter } });
   }
 
   async endSession(id: string): Promise<void> {

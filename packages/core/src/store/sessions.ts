@@ -11,8 +11,9 @@ const SELECT = `select s.id, s.secret_hash, s.token_id, s.issuer, s.subject, coa
   from session s left join api_token t on t.id = s.token_id
   where t.revoked_at is null`;
 
-/** With $1 as the present and $2 as the time since which it was used. */
-const LIVE = `least(s.expires_at, t.expires_at) > $1 and s.last_used_at > $2`;
+/** With $1 as the present, $2 as the time since which it was used, and $4 as the name of its user (null: any). */
+const LIVE = `least(s.expires_at, t.expires_at) > $1 and s.last_used_at > $2
+  and ($4::text is null or coalesce(t.name, s.name) = $4)`;
 const LAST_USED_FIRST = `order by s.last_used_at desc, s.id limit $3`;
 
 const INSERT: Statement = {
@@ -49,12 +50,12 @@ const LIST: Statement = { name: 'sessions.list', text: `${SELECT} and ${LIVE} ${
 
 const LIST_OF_TOKEN: Statement = {
   name: 'sessions.list_of_token',
-  text: `${SELECT} and ${LIVE} and s.token_id = $4 ${LAST_USED_FIRST}`,
+  text: `${SELECT} and ${LIVE} and s.token_id = $5 ${LAST_USED_FIRST}`,
 };
 
 const LIST_OF_IDENTITY: Statement = {
   name: 'sessions.list_of_identity',
-  text: `${SELECT} and ${LIVE} and s.token_id is null and s.issuer = $4 and s.subject = $5 ${LAST_USED_FIRST}`,
+  text: `${SELECT} and ${LIVE} and s.token_id is null and s.issuer = $5 and s.subject = $6 ${LAST_USED_FIRST}`,
 };
 
 const GET: Statement = { name: 'sessions.get', text: `${SELECT} and s.id = $1` };
@@ -124,10 +125,10 @@ export class SessionStore {
     await this.#options.database.query(TOUCH, [id, timestamp(atMs), address]);
   }
 
-  /** Returns live sessions, the last used first: of one owner, or (null) all, at most 1,000. */
-  list(owner: OwnerKey | null): Promise<Session[]> {
+  /** Returns live sessions, the last used first: of one owner, of users of one name, or (null) all, at most 1,000. */
+  list(owner: OwnerKey | null, user: string | null = null): Promise<Session[]> {
     const { database, clock, idleMs } = this.#options;
-    const live = [timestamp(clock.now()), timestamp(clock.now() - idleMs), LIST_MAX];
+    const live = [timestamp(clock.now()), timestamp(clock.now() - idleMs), LIST_MAX, user];
     if (owner === null) return database.query<Session>(LIST, live);
     if (owner.token_id !== null) return database.query<Session>(LIST_OF_TOKEN, [...live, owner.token_id]);
     return database.query<Session>(LIST_OF_IDENTITY, [...live, owner.issuer, owner.subject]);

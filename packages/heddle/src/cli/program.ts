@@ -25,6 +25,7 @@ import { registerRunsCommands } from './commands/runs.ts';
 import { registerRunOperationCommands } from './commands/run-operations.ts';
 import { registerScanCommand } from '@heddle/scan/command/scan-command';
 import { registerSecretCommands } from './commands/secret.ts';
+import { registerSessionCommands } from './commands/session.ts';
 import { registerServerCommand } from './commands/server.ts';
 import { registerStatusCommand } from './commands/status.ts';
 import { registerTaskCommands } from './commands/task.ts';
@@ -66,6 +67,7 @@ export function createProgram(): Command {
   registerArtifactCommands(program);
   registerAuditCommand(program);
   registerSecretCommands(program);
+  registerSessionCommands(program);
   registerKeysCommand(program);
   registerCertsCommand(program);
   registerRunOperationCommands(program);

@@ -52,8 +52,8 @@ export interface SessionRepository {
   ): Promise<{ secret: string; session: Session | null }>;
   findByHashes(hashes: readonly Uint8Array[]): Promise<Session[]>;
   touch(id: string, atMs: number, address: string): Promise<void>;
-  /** Those of one owner, or (null) all. */
-  list(owner: OwnerKey | null): Promise<Session[]>;
+  /** Those of one owner, of users of one name, or (null) all. */
+  list(owner: OwnerKey | null, user: string | null): Promise<Session[]>;
   get(id: string): Promise<Session | null>;
   /** Returns whether there was one. */
   end(id: string): Promise<boolean>;

@@ -304,6 +304,24 @@ describe('sessions are listed and ended', () => {
     assert.equal(await statusOf('GET', '/task', { cookie }), 401);
   });
 
+  test('by the name of the user, which does not show those of others', async () => {
+    const ann = await newToken(['read']);
+    const own = await logIn(ann.text);
+    const other = await logIn((await newToken(['admin'])).text);
+    const named = async (user: string, { cookie }: { cookie: string }): Promise<string[]> => {
+      const answer = await call('GET', `/v1/sessions?user=${user}`, { cookie });
+      return answer.json<SessionDto[]>().map(({ id }) => id);
+    };
+    assert.deepEqual(await named('ann-read', own), [own.id]);
+    assert.deepEqual(await named('ann-admin', own), []);
+    const all = await named('ann-read', other);
+    assert.ok(all.includes(own.id) && !all.includes(other.id));
+    const identity = { issuer: 'https://id.test', subject: 'b1', name: 'bob', scopes: ['read' as const] };
+    const { session } = await sessions.open(identity, { address: null, browser: null });
+    assert.deepEqual(await named('bob', other), [session!.id]);
+    assert.equal(await statusOf('GET', '/v1/sessions?user=', { cookie: other.cookie }), 400);
+  });
+
   test('the audit log names the user', async () => {
     const { text } = await newToken(['admin']);
     const { cookie, id } = await logIn(text, { address: '192.0.2.9' });

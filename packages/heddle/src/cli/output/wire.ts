@@ -44,6 +44,7 @@ export type Provisioned = Answer<HeddleClient['pool']['provision']>;
 export type PoolRefreshed = Answer<HeddleClient['pool']['refresh']>;
 export type RunList = Answer<HeddleClient['runs']['list']>;
 export type Run = RunList['runs'][number];
+export type Session = Answer<HeddleClient['access']['listSessions']>[number];
 export type SearchResult = Answer<HeddleClient['runs']['search']>['results'][number];
 export type Workflow = Answer<HeddleClient['listWorkflows']>[number];
 export type WorkflowTree = Answer<HeddleClient['getWorkflow']>;

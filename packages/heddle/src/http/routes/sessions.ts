@@ -7,10 +7,12 @@ import { grants } from '@heddle/core/domain/token';
 import { SessionDto, SessionParameters, sessionToWire } from '../wire/session.ts';
 import type { App, RouteContext } from './context.ts';
 import { documented } from './document.ts';
+import { textFilter } from './filters.ts';
 import { NoQuery } from './parameters.ts';
 
 const TAG = 'Access';
 const OWN = { scope: 'read' } as const;
+const USER_CHARS_MAX = 500;
 
 /** Logins of browsers: users manage their own, administrators all. */
 export function sessionsRoutes(app: App, { sessions, sessionRepository }: RouteContext): void {
@@ -26,11 +28,14 @@ export function sessionsRoutes(app: App, { sessions, sessionRepository }: RouteC
         ...OWN,
         answers: { 200: { description: 'Live sessions.', schema: Type.Array(SessionDto) } },
       }),
-      querystring: NoQuery,
+      querystring: Type.Object(
+        { user: textFilter(USER_CHARS_MAX, 'Only of users of this name.') },
+        { additionalProperties: false },
+      ),
     },
     handler: async (request) => {
       const { owner, sessionId } = request.heddle;
-      const listed = await sessionRepository.list(seesAll(request) ? null : owner);
+      const listed = await sessionRepository.list(seesAll(request) ? null : owner, request.query.user ?? null);
       return listed.map((session) => sessionToWire(session, sessionId));
     },
   });

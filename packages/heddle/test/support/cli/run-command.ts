@@ -17,6 +17,7 @@ import { registerRunCommand } from '../../../src/cli/commands/run.ts';
 import { registerRunsCommands } from '../../../src/cli/commands/runs.ts';
 import { registerRunOperationCommands } from '../../../src/cli/commands/run-operations.ts';
 import { registerSecretCommands } from '../../../src/cli/commands/secret.ts';
+import { registerSessionCommands } from '../../../src/cli/commands/session.ts';
 import { registerStatusCommand } from '../../../src/cli/commands/status.ts';
 import { registerTaskCommands } from '../../../src/cli/commands/task.ts';
 import { registerWebhookCommands } from '../../../src/cli/commands/webhook.ts';
@@ -101,6 +102,7 @@ export async function heddle(args: readonly string[], options: RunOptions = {}):
   registerArtifactCommands(program, io);
   registerAuditCommand(program, io);
   registerSecretCommands(program, io);
+  registerSessionCommands(program, io);
   registerFindingsCommands(program, io);
   registerModelsCommands(program, io);
   registerJobCommands(program, io);
