@@ -124,7 +124,12 @@ const pageOf = (tasks: string): string => `select ${TASK_COLUMNS}
 const ofWorkflow = ({ filters, after, workflow }: Conditions): string =>
   pageOf(`(select * from task_all t where ${workflow} offset 0) t ${whereAll([...filters, after])}`);
 
-const all = ({ after }: Conditions): string => pageOf(`task_all t ${whereAll([after])}`);
+/** Tasks that the page skips are counted in the index of their ids, which has a fraction of the pages of their rows. */
+const all = ({ after }: Conditions): string => `select ${TASK_COLUMNS}
+    from (select t.* from task_all t
+      where t.id <= (select t.id from task_all t ${whereAll([after])} order by t.id desc limit 1 offset $2)
+      order by t.id desc limit $1) t join kind k on k.id = t.kind_id
+    order by t.id desc`;
 
 const open = ({ filters, after }: Conditions, places: readonly OpenTasks[]): string =>
   pageOf(`(select distinct id from (${places.map(({ ids }) => ids).join(' union all ')}) o) o

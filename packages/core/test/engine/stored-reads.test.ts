@@ -14,7 +14,7 @@ import type { Queryable, Statement } from '../../src/store/database.ts';
 import { countEndedTasks, countOpenTasks, countRunningByKind } from '../../src/store/task-gauges.ts';
 import { findTasks, type TaskQuery } from '../../src/store/task-lists.ts';
 import { findWorkflows, type WorkflowQuery } from '../../src/store/workflow-lists.ts';
-import { blocksRead } from '../support/engine/blocks-read.ts';
+import { blocksRead, rowsRead } from '../support/engine/blocks-read.ts';
 
 const FEW = 2_000;
 const MANY = 20_000;
@@ -188,6 +188,32 @@ describe('a read touches as many pages of a store with ten times as many ended t
       ],
       [20, 25, 10, 5],
     );
+  });
+
+  test('pages by number are those of the whole list, and read the rows of no task that they skip', async () => {
+    const page = (query: Partial<TaskQuery>) => findTasks(few.database, { ...TASKS, ...query });
+    const idsOf = async (query: Partial<TaskQuery>): Promise<string[]> => (await page(query)).rows.map(({ id }) => id);
+    const whole = await page({ limit: 2 * FEW });
+    const ids = whole.rows.map(({ id }) => id);
+    assert.equal(ids.length, FEW + 60);
+    assert.deepEqual(ids, [...new Set(ids)].sort().reverse());
+    const pages = [];
+    for (let offset = 0; offset < ids.length; offset += 300) pages.push(await page({ limit: 300, offset }));
+    assert.deepEqual(
+      pages.flatMap(({ rows }) => rows),
+      whole.rows,
+    );
+    assert.deepEqual(
+      pages.map(({ next }) => next),
+      [...[299, 599, 899, 1_199, 1_499, 1_799].map((at) => ids[at]!), null],
+    );
+    assert.deepEqual(await idsOf({ after: ids[99]!, offset: 50 }), ids.slice(150, 170));
+    assert.deepEqual(await idsOf({ offset: ids.length }), []);
+    const taken = await rowsRead(many.database, ['task', 'archive_task'], (queryable) =>
+      findTasks(queryable, { ...TASKS, offset: MANY / 2 }),
+    );
+    // Either table is read one row ahead of what both give together.
+    assert.ok(taken <= TASKS.limit + 2, `${taken} rows`);
   });
 
   test('pages of a search reach every task once, by their cursors', async () => {
