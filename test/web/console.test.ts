@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { markPresent } from '@heddle/core/internal/store/overview/workers';
 import { startHeddle } from '@heddle/test-support/cli/heddle';
 import type { Heddle } from '@heddle/test-support/cli/heddle';
 import { Api } from '../support/web/api.ts';
@@ -186,4 +187,17 @@ test('every place of the navigation has a view', () =>
     await page.getByRole('table', { name: 'Workers' }).getByText('Server').waitFor();
     await driver.goto('/audit');
     await page.getByRole('table', { name: 'Audit log' }).getByText('POST /task').first().waitFor();
+  }));
+
+test('a worker that reads queues is idle only if it says so', () =>
+  withPage(async (driver) => {
+    const own = { version: '1', host: 'vm', kinds: ['read'], concurrency: 4, started_at: 0 };
+    const worker = (holder: string, running: number) => ({ ...own, type: 'queue_worker' as const, holder, running });
+    await markPresent(heddle.database, [worker('busy/1', 3), worker('free/1', 0)], null);
+    await driver.goto('/workers');
+    const row = (name: string) =>
+      driver.page.getByRole('table', { name: 'Workers' }).getByRole('row').filter({ hasText: name });
+    await row('busy/1').getByText('3 of 4').waitFor();
+    await row('busy/1').getByText('unknown').waitFor();
+    await row('free/1').getByText('idle').waitFor();
   }));

@@ -22,6 +22,11 @@ const TYPE: Readonly<Record<Worker['type'], string>> = {
   pull: 'Pull API',
 };
 
+const UNKNOWN = <span className="quiet">unknown</span>;
+
+/** Whether the running tasks of a worker are counted: one that reads queues without a database reports nothing. */
+const isCounted = ({ type, version }: Worker): boolean => type !== 'queue_worker' || version !== null;
+
 const COLUMNS: readonly Column<Worker>[] = [
   {
     header: 'State',
@@ -33,17 +38,24 @@ const COLUMNS: readonly Column<Worker>[] = [
   },
   { header: 'Worker', cell: ({ name, id }) => <span title={id}>{name}</span> },
   { header: 'Type', cell: ({ type }) => TYPE[type] },
-  { header: 'Version', optional: true, cell: ({ version }) => version ?? <span className="quiet">unknown</span> },
-  { header: 'Host', optional: true, cell: ({ host }) => host ?? <span className="quiet">unknown</span> },
+  { header: 'Version', optional: true, cell: ({ version }) => version ?? UNKNOWN },
+  { header: 'Host', optional: true, cell: ({ host }) => host ?? UNKNOWN },
   { header: 'Kinds', grow: true, cell: ({ kinds }) => <span title={kinds.join(', ')}>{kinds.join(', ')}</span> },
   {
     header: 'Running',
     number: true,
-    cell: ({ running, concurrency }) => `${running}${concurrency === null ? '' : ` of ${concurrency}`}`,
+    cell: (worker) => {
+      const { running, concurrency } = worker;
+      return isCounted(worker) ? `${running}${concurrency === null ? '' : ` of ${concurrency}`}` : UNKNOWN;
+    },
   },
   {
     header: 'Task',
-    cell: ({ tasks }) => <NamedTasks tasks={tasks} none="idle" />,
+    cell: (worker) => {
+      // Tasks from queues are counted without their names.
+      const isIdle = isCounted(worker) && worker.running === 0;
+      return <NamedTasks tasks={worker.tasks} none={isIdle ? 'idle' : 'unknown'} />;
+    },
   },
   { header: 'Last seen', cell: ({ last_seen_at }) => <Ago at={last_seen_at} /> },
 ];
