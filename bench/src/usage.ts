@@ -12,7 +12,7 @@ const NS_PER_MS = 1_000_000;
 /** Linux counts the time of ended processes in hundredths of a second. */
 const MS_PER_TICK = 10;
 
-/** Processor time of a process with all its threads, user and system; null where there is no /proc. */
+/** Processor time of a process with all its threads, user and system; null without /proc. */
 export function processCpuMs(pid: number): number | null {
   const threads = entriesOf(`/proc/${pid}/task`);
   if (threads.length === 0) return null;

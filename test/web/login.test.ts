@@ -255,7 +255,7 @@ describe('at the identity provider', () => {
     assert.equal(await cookieNamed('heddle_session'), undefined);
   });
 
-  test('a wrong state, a missing one and one of another browser log nobody in', async () => {
+  test('a wrong state, a missing one and one of another browser open no session', async () => {
     const url = new URL(await heldCallback('ann'));
     const state = url.searchParams.get('state')!;
     for (const wrong of [`${state}x`, null]) {

@@ -4,7 +4,7 @@ const REDACTED = '***';
 /** Shorter forms would occur by chance. */
 const FORM_CHARS_MIN = 4;
 const SHIFTED_CHARS_MIN = 8;
-/** The value of a header: whoever receives it speaks of the credentials alone. */
+/** The value of a header; its receiver may report the credentials without the scheme. */
 const WITH_SCHEME = /^(?:bearer|basic|token|apikey)\s+(\S+)$/i;
 
 /** Replaces secrets in texts, also where they are in base64, URL-encoded or quoted as JSON. */

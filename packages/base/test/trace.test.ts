@@ -19,7 +19,7 @@ const CALLER_SPAN = 'b7ad6b7169203331';
 const MOMENT = 1_800_000_000_000;
 
 describe('tracing off', () => {
-  test('hands the caller’s trace context on unchanged, and none where there is none', async () => {
+  test('hands the caller’s trace context on unchanged, and none if there is none', async () => {
     const tracing = await createTracer({ enabled: false, endpoint: null, serviceName: 'x', samplingRatio: 1 });
     assert.equal(tracing.enabled, false);
     const seen = (parent: string | null): Promise<string | null> =>

@@ -7,8 +7,8 @@ export function threadMs(): number {
 }
 
 /**
- * Time for which the main thread was ready to run so far while others had the processors, in milliseconds; 0 where the
- * system does not tell. A wait without it is one that this program caused.
+ * Time for which the main thread was ready to run so far while others had the processors, in milliseconds; 0 if the
+ * system does not report it. A wait without it is one that this program caused.
  */
 export function keptWaitingMs(): number {
   try {

@@ -38,7 +38,7 @@ export function foldEqual({ tasks, links }: LinkedTasks): Fold {
   const others = new Map<string, number>();
   for (const { parent_id, child_id, requires_success } of links) {
     const child = place.get(child_id);
-    // A parent in another batch has no place here, and still tells siblings apart.
+    // A parent in another batch has no place here, and still distinguishes siblings.
     const parent = place.get(parent_id) ?? placeOfOther(others, parent_id, tasks.size);
     if (child === undefined) continue;
     const condition = requires_success ? 0 : 1;
@@ -76,7 +76,7 @@ function sorted(places: number[]): string {
   return places.sort((a, b) => a - b).join();
 }
 
-/** What tells the members of a series apart. */
+/** The part of a name that distinguishes the members of a series. */
 const COUNTER = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+/gi;
 
 /** `Hash part …` for `Hash part 1`, `Hash part 2`; the kind for names that have nothing else in common. */

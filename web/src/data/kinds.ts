@@ -10,7 +10,7 @@ export function useKinds(): readonly Kind[] {
   return useLive(['kinds'], listKinds, { every: EVERY_MS }).data ?? NONE;
 }
 
-/** The schema of a kind's input; null if none of its workers has told it. */
+/** The schema of a kind's input; null if none of its workers has reported it. */
 export function useInputSchema(kind: string): Kind['input_schema'] {
   const { data } = useLive(['kind', kind], (signal) => getKind(kind, signal), { every: EVERY_MS });
   return data?.input_schema ?? null;

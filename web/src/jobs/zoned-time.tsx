@@ -2,7 +2,7 @@ import { formatAgo, formatMoment, parseTime, useSharedNow } from '../times.ts';
 
 const DAY_MS = 86_400_000;
 const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
-/** What tells the day, of what is near, of this week, and beyond. */
+/** Formats of the day: nothing within 24 hours, the weekday within six days, else the date. */
 const NEAR = {};
 const THIS_WEEK = { weekday: 'short' } as const;
 const LATER = { day: 'numeric', month: 'short' } as const;

@@ -92,7 +92,7 @@ export function stateOfOutcome(outcome: string | null): State {
   return OUTCOME[outcome ?? ''] ?? 'running';
 }
 
-/** The state of a task of a workflow, of which the API tells its outcome and, until then, what it waits for. */
+/** The state of a task of a workflow, for which the API returns the outcome and, until then, what it waits for. */
 export function stateOfTreeTask({ state, status }: { state: string; status: string }): State {
   if (status === 'Canceled' && state === 'Failed') return 'canceled';
   const outcome = stateOf(state);

@@ -17,7 +17,7 @@ export interface Artifact {
   created_at: number;
 }
 
-/** Returns why a name cannot be that of an artifact; null if it can. Whoever downloads it must stay inside a directory. */
+/** Returns why a name cannot be that of an artifact; null if it can. A download must stay inside its directory. */
 export function artifactNameFault(name: string): string | null {
   if (name === '' || name.length > NAME_CHARS_MAX) return `must have 1 to ${NAME_CHARS_MAX} characters`;
   if (/[\p{Cc}\p{Zl}\p{Zp}\\]/u.test(name) || !name.isWellFormed()) {

@@ -1,4 +1,4 @@
-/** What somebody did. */
+/** Entry of the audit log: who did what. */
 export interface AuditRecord {
   /** Milliseconds since the epoch. */
   at: number;

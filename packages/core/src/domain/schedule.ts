@@ -190,7 +190,7 @@ function chooseOccurrences(
   const dropped = due.count === null ? null : due.count - wanted.length;
   if (dropped === 0) return { wanted, missed: null };
   const many = dropped === null ? 'very many occurrences' : `${dropped} occurrence${dropped === 1 ? '' : 's'}`;
-  const reason = `${many} from ${iso(due.first)} on passed while nobody was there to start them; ${
+  const reason = `${many} from ${iso(due.first)} on passed while no server was running to start them; ${
     policy === 'all'
       ? `the latest ${CATCH_UP_MAX} are caught up`
       : wanted.length === 1

@@ -97,7 +97,7 @@ function taskNodeOf(row: DefinedTaskRow): NewTaskNode {
   return { type: 'task', policy: policyOf(policy), disabled, generates, task: taskOf(row) };
 }
 
-/** A delay counts from a submission, and rows do not tell it. */
+/** A delay counts from a submission, and is not stored. */
 function taskOf(row: DefinedTaskRow): NewTask {
   return {
     id: row.id,

@@ -45,7 +45,7 @@ export interface TransitionOutcome {
   result: TransitionResult;
   /** State after the transition; null if there is no such task. */
   state: TaskState | null;
-  /** Why a conflict is one, if its state does not tell. */
+  /** Why a conflict is one, if its state does not show it. */
   reason?: string;
 }
 

@@ -74,7 +74,7 @@ export interface AttemptHolder {
   /** Only a webhook target works on the task. */
   starts_by_webhook: boolean;
   kind: string;
-  /** Whether secrets were sent to whoever runs the task. */
+  /** Whether secrets were sent to the worker or target that runs the task. */
   secrets_sent: boolean;
   /** Whether its message waited in the queue of its kind: which worker received it is unknown here. */
   from_queue: boolean;

@@ -97,7 +97,7 @@ export async function unusedBlobs(queryable: Queryable, before: string, limit: n
   return (await queryable.query<{ digest: Buffer }>(UNUSED, [before, limit])).map(({ digest }) => digest);
 }
 
-/** Returns those of the contents that no row tells of. */
+/** Returns those of the contents that no row names. */
 export async function unknownBlobs(queryable: Queryable, digests: readonly Buffer[]): Promise<Buffer[]> {
   if (digests.length === 0) return [];
   return (await queryable.query<{ digest: Buffer }>(UNKNOWN, [byteaArray(digests)])).map(({ digest }) => digest);

@@ -82,7 +82,7 @@ const NOTIFY: Statement = {
   text: `select entries from workflow_notice where workflow_id = $1`,
 };
 
-/** A task as it was submitted, as far as rows tell. */
+/** A task as it was submitted, as far as that is stored. */
 export interface DefinedTaskRow extends SettingColumns, TaskSpecRecord {
   id: string;
   container_id: string | null;

@@ -108,7 +108,7 @@ export async function findTasksInRange(
   return (await queryable.query<TaskRow>(TASKS_BY_ID, [from, to, limit])).map(foundTask);
 }
 
-/** Returns the newest tasks with this part in their names, and how many were looked at. */
+/** Returns the newest tasks with this part in their names, and how many were examined. */
 export async function findTasksNamed(
   queryable: Queryable,
   text: string,

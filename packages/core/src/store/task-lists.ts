@@ -137,7 +137,7 @@ const open = ({ filters, after }: Conditions, places: readonly OpenTasks[]): str
     ${whereAll([...filters, after])}`);
 
 /**
- * Examines tasks one by one; a page that is not full tells how far it came, if not to the end.
+ * Examines tasks one by one; a page that is not full has the last id that it examined, unless that was the last of all.
  * @param max the parameter that says how many
  */
 function searched({ filters, after }: Conditions, max: string): string {

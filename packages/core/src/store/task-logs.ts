@@ -96,7 +96,7 @@ export function packLogs(logs: readonly SlabLog[]): Buffer {
   return compressed(joinLogs(logs)).data;
 }
 
-/** A byte that tells how it is stored, and the text. */
+/** Returns a byte for the encoding, followed by the text. */
 function compressed(text: Buffer): { bytes: number; data: Buffer } {
   const parts = text.length < COMPRESSED_FROM_BYTES ? [PLAIN, text] : [ZSTD, zstdCompressSync(text, FAST)];
   return { bytes: text.length, data: Buffer.concat(parts) };

@@ -57,7 +57,7 @@ test('catch-up once: one run, of the latest occurrence, stands for all', () => {
       [
         1,
         'Skipped',
-        '2 occurrences from 1970-01-01T01:00:00.000Z on passed while nobody was there to start them; the run of 1970-01-01T03:00:00.000Z covers them',
+        '2 occurrences from 1970-01-01T01:00:00.000Z on passed while no server was running to start them; the run of 1970-01-01T03:00:00.000Z covers them',
       ],
       [3, 'Running', null],
     ],

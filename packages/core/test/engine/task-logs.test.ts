@@ -100,7 +100,7 @@ describe('the log of a task', { concurrency: false }, () => {
     );
   });
 
-  test('is kept by attempt, and belongs to nobody if its task is unknown', async () => {
+  test('is kept by attempt, and is readable under no id if its task is unknown', async () => {
     const bench = await newBench();
     const { engine } = bench;
     const id = await claimed(bench);

@@ -8,7 +8,7 @@ import type { MessageRow, Taken } from '../../src/store/queue-messages.ts';
 
 type Asked = Parameters<PostgresTakesOptions['take']>[0];
 
-/** A queue of so many messages, whose statements end when the test says so. */
+/** A queue of this many messages, whose statements end when the test says so. */
 function queueOf(count: number) {
   const asked: Asked[] = [];
   const held: (() => void)[] = [];

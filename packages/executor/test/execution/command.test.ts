@@ -97,7 +97,7 @@ for (const tier of ['process', 'jail', 'container'] as const) {
       assert.equal((await runWith(runner, script('echo oops >&2'))).stderr, 'oops\n');
     });
 
-    it('leaves a result in the file that it is told', async (runner) => {
+    it('leaves a result in the file that its environment names', async (runner) => {
       const end = await runWith(runner, script('echo \'{"found": 3}\' > "$HEDDLE_RESULT"; cd "$HOME"; pwd'));
       assert.equal(end.result?.toString(), '{"found": 3}\n');
       assert.equal((await runWith(runner, {})).result, null);

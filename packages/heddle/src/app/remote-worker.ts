@@ -31,7 +31,7 @@ export interface RemoteWorkerOptions {
   log: Logger;
 }
 
-/** The heartbeats of its leases tell which tasks are no longer wanted. */
+/** The heartbeats of its leases return which tasks are no longer wanted. */
 const BY_HEARTBEATS: TaskControl = { check: (tasks) => Promise.resolve(tasks.map(() => null)) };
 
 /** Starts a worker that claims tasks, reports their ends, and sends logs and files over HTTP. */

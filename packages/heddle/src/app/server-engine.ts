@@ -79,7 +79,7 @@ export class RemoteEngine implements ServerEngine {
         throw isFinal(error) ? error : unavailable(error);
       },
     );
-    // More may be ready; nothing else tells of it.
+    // More may be ready; nothing else reports it.
     if (claimed.length > 0) setImmediate(() => this.#wakes.get(lanes)?.());
     return claimed.map(({ input, root_container_id, parent_id, holder: _, ...task }) => ({
       ...task,
@@ -168,7 +168,7 @@ export class RemoteEngine implements ServerEngine {
     }
   }
 
-  /** Heartbeats tell of cancellations; a token for work may not read tasks. */
+  /** Heartbeats report cancellations; a token for work may not read tasks. */
   getTask(): Promise<never> {
     return Promise.reject(new Error('a worker without a database looks up no tasks'));
   }

@@ -2,13 +2,13 @@ import type { Clock } from '@heddle/base/clock';
 import { finishesWithin } from '@heddle/base/finishes-within';
 
 /**
- * Runs that have ended and whose last log lines are still being stored: nobody should see an end without them. They no
+ * Runs that have ended and whose last log lines are still being stored: an end must not be visible without them. They no
  * longer occupy a place of the worker, so that lines of many runs are stored together.
  */
 export class UnloggedEnds<Run> {
   readonly #waiting = new Map<Run, Promise<void>>();
 
-  /** @param onLogged called once everything is stored, unless the run was given up before */
+  /** @param onLogged called once everything is stored, unless the run was abandoned before */
   add(run: Run, logged: Promise<void>, onLogged: () => void): void {
     const stored = logged.then(() => {
       if (this.#waiting.delete(run)) onLogged();

@@ -26,7 +26,7 @@ export function refuseForeignRequests(app: FastifyInstance, config: HttpConfig):
   });
 }
 
-/** Another site could otherwise log a browser in as somebody else, or out. */
+/** Another site could otherwise log a browser in as another user, or out. */
 function isLogin(request: FastifyRequest): boolean {
   return request.heddle.route.scope === null && !READING.has(request.method);
 }

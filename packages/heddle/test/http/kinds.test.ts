@@ -112,7 +112,7 @@ describe('kinds', () => {
     await catalog.add([resize]);
   });
 
-  test('that nobody knows are not found', async () => {
+  test('that no worker and no task has are not found', async () => {
     await assert.rejects(client.kinds.get('kinds.nobody'), (error) => {
       assert.ok(error instanceof HeddleApiError);
       assert.match(error.message, /name: no worker and no task has the kind kinds\.nobody/);

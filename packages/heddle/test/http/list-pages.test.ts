@@ -105,7 +105,7 @@ test('a page number leads 100,000 items deep, and never comes with a cursor', as
   });
 });
 
-test('a page that examined 20,000 tasks in vain has a link to the next ones', async () => {
+test('a page that examined 20,000 tasks without a match has a link to the next ones', async () => {
   const first = await client.pages.tasks({ name: 'no such name' });
   assert.deepEqual(first.items, []);
   assert.notEqual(first.next, null);

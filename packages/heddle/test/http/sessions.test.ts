@@ -113,7 +113,7 @@ describe('logging in with a token', () => {
     assert.ok(!row!.text.includes(cookie.split('=')[1]!.slice(4)));
   });
 
-  test('over HTTPS the cookie is sent over HTTPS only, also if a trusted proxy says so, but nobody else', async () => {
+  test('over HTTPS the cookie is sent over HTTPS only, also if a trusted proxy says so, but no other caller', async () => {
     const { text } = await newToken(['read']);
     const isSecure = async (to: TestServer, address: string): Promise<boolean> => {
       const headers = { 'x-forwarded-proto': 'https' };
@@ -200,7 +200,7 @@ describe('roles', () => {
 });
 
 describe('a session ends', () => {
-  test('when it is not used for a time, which a use begins anew', async () => {
+  test('when it is not used for a time, which starts again with each use', async () => {
     const { cookie, id } = await logIn((await newToken(['read'])).text);
     for (let n = 0; n < 3; n += 1) {
       await clock.advance(IDLE_MS - 60_000);

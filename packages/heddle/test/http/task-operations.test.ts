@@ -85,7 +85,7 @@ function refused(status: number, what: RegExp): (error: unknown) => boolean {
 }
 
 describe('retry with another input', () => {
-  test('runs the next attempt with it, and counts its rules anew', async () => {
+  test('runs the next attempt with it, and counts its rules again', async () => {
     const kind = newKind();
     const rules: NewTaskDto['rules'] = [
       { type: 'Concurrency', matcher: { kind, status: 'Running', fields: ['shop'] }, max_concurrency: 1 },

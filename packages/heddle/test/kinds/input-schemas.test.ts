@@ -1,4 +1,4 @@
-/** The schemas that built-in kinds tell of their inputs, against the validators that they are made from. */
+/** The schemas that built-in kinds have for their inputs, against the validators that they are made from. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Check } from 'typebox/schema';

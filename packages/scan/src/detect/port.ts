@@ -45,9 +45,9 @@ export interface SegmentBounds {
 
 /** Scans one segment of an object, for `ObjectDetector.adopt`. */
 export interface SegmentDetector {
-  /** Scans the next chunk; one of them ends where the segment begins. Returns false if the segment is given up. */
+  /** Scans the next chunk; one of them ends where the segment begins. Returns false if the segment is abandoned. */
   scan(chunk: Chunk): boolean;
-  /** Returns the result after the last chunk, which ends where the segment ends; null if it was given up. */
+  /** Returns the result after the last chunk, which ends where the segment ends; null if it was abandoned. */
   finish(): ScannedSegment | null;
 }
 

@@ -13,7 +13,7 @@ export interface CheckingS3 {
   readonly uncheckedUrl: string;
   /** Paths of accepted PUT requests. */
   readonly puts: string[];
-  /** Answers the next requests with 503, so many. */
+  /** Answers the next `count` requests with 503. */
   fail(count: number): void;
   close(): Promise<void>;
 }

@@ -8,14 +8,14 @@ import { CATALOG_OPTIONS } from '../modules/catalog.ts';
 
 export type Line = Record<string, unknown> & { event: string };
 
-/** A process that tells its life in lines of JSON, to be killed at will. */
+/** A process that reports its events as lines of JSON, to be killed at will. */
 export interface Child {
   readonly process: ChildProcess;
   /** Resolves with the first line whose `event` is this; rejects where the process ends first. */
   told(event: string): Promise<Line>;
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
-  /** How the process ended: its exit code, or the signal's name. Everything it told has been read by then. */
+  /** How the process ended: its exit code, or the signal's name. Everything it reported has been read by then. */
   readonly ended: Promise<number | string>;
   /** Everything that it reported until now. */
   readonly lines: readonly Line[];
@@ -59,7 +59,7 @@ export function startChild(script: string, args: readonly string[], environment:
         resolve(line);
       };
       waiting.add(take);
-      void ended.then((how) => reject(new Error(`${script} ended (${how}) before it told "${event}":\n${errors}`)));
+      void ended.then((how) => reject(new Error(`${script} ended (${how}) before it reported "${event}":\n${errors}`)));
     });
   };
   const kill = async (): Promise<void> => {

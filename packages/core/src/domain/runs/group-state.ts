@@ -1,6 +1,6 @@
 import type { TaskState } from '@heddle/base/vocabulary/task-state';
 
-/** Number of tasks by state; absent where there are none. */
+/** Number of tasks by state; states without tasks are absent. */
 export type StateTally = Partial<Record<TaskState, number>>;
 
 /** The states that a group is in if any of its tasks is, the first that applies. */

@@ -85,7 +85,7 @@ export interface BlobStore {
   readonly direct: DirectTransfers | null;
 }
 
-/** Transfers between the store and whoever holds a signed URL. */
+/** Transfers between the store and the holder of a signed URL. */
 export interface DirectTransfers {
   /** Null if the store would accept another content under the digest. */
   signUpload(content: ContentId): Promise<UploadTarget | null>;

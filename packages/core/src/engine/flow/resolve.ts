@@ -105,7 +105,7 @@ async function inputOf(task: Handed, variables: Variables, budget: SlicedWork): 
   }
   let next = 0;
   const input = replaceExpressions(task.kind, task.metadata, () => values[next++]!);
-  // Otherwise whoever controls an earlier result could have a secret put into this input.
+  // Otherwise anyone who controls an earlier result could have a secret put into this input.
   if (secretNamesIn(input).length > secretNamesIn(task.metadata).length) {
     throw new Error('input: the value of an expression names a secret; only the input itself may');
   }

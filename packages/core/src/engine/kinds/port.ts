@@ -11,6 +11,6 @@ export interface KindDirectory {
   /** Returns kinds by name, at most `limit` after `after`. */
   list(page: { after: string; limit: number }): Promise<ListedKind[]>;
   get(name: string): Promise<ListedKind | null>;
-  /** Stores what a process tells of its kinds, unless it is known. Those without a description or a schema are left out. */
+  /** Stores new descriptions and schemas of the kinds of a process; kinds that have neither are left out. */
   describe(kinds: readonly KindDescription[]): Promise<void>;
 }

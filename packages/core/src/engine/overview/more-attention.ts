@@ -3,7 +3,7 @@ import type { JobTroubleRow } from '../../store/overview/troubles.ts';
 import { counted } from '../explain-summary.ts';
 import type { Attention, UnreachableExecutor } from './port.ts';
 
-/** Runs of a job that are looked at. */
+/** Runs of a job that are examined, its latest. */
 const RUNS_MAX = 20;
 
 /** Jobs whose latest runs failed, that missed an occurrence, or that were paused because of an error. */

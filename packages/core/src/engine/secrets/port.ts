@@ -17,8 +17,8 @@ export interface SecretUse {
   /** The worker that the values are sent to, for the audit log. */
   worker?: { name: string; address: string };
   /**
-   * Whether whoever gets the values reports on the task without a process of Heddle that redacts it; what is reported is
-   * then redacted when it arrives.
+   * Whether the receiver of the values reports on the task without a process of Heddle that redacts; its reports are then
+   * redacted when they arrive.
    */
   isSent?: boolean;
 }

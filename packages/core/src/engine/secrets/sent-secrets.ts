@@ -57,7 +57,7 @@ export class SentSecrets {
     try {
       return keyring.open(row, contextOf(row.name, row.grants));
     } catch {
-      // Its row was changed in the database. Whoever uses it next is told; what was sent is not known any more.
+      // Its row was changed in the database. Its next use reports that; what was sent is no longer known.
       return null;
     }
   }

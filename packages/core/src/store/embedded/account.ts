@@ -40,7 +40,7 @@ async function lookUp(name: string): Promise<Account | undefined> {
   return { uid: Number(uid.output), gid: Number(gid.output), name };
 }
 
-/** Checks whether the account can enter a directory by trying it, since modes alone do not tell (ACLs, mounts). */
+/** Checks whether the account can enter a directory by trying it, since modes alone do not decide it (ACLs, mounts). */
 export async function canEnter(directory: string, account: Account | undefined): Promise<boolean> {
   return (await runCommand('/bin/sh', ['-c', 'cd "$0"', directory], account)).code === 0;
 }

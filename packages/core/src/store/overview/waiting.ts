@@ -88,7 +88,7 @@ export interface LaneRow {
 
 export interface ClaimersRow {
   lane: number;
-  /** Null for lanes that are no kind. */
+  /** Null for lanes that are not kinds. */
   kind: string | null;
   last_seen: number | null;
   live: number;

@@ -67,7 +67,7 @@ export interface PresenceRow {
   host: string | null;
   kinds: readonly string[];
   concurrency: number | null;
-  /** Tasks that it runs, of one that reads queues; null: its leases tell. */
+  /** Tasks that it runs, of one that reads queues; null: counted by its leases. */
   running: number | null;
   /** Milliseconds since the epoch. */
   started_at: number;

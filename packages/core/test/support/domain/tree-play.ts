@@ -117,7 +117,7 @@ export class TreeScript {
       own: null,
       id: picked?.id ?? null,
       name: nameOf(spec.n),
-      stranger: picked?.id ?? 'a name that nobody has',
+      stranger: picked?.id ?? 'a name that no node has',
     };
     const creation = {
       generator_id: generator.definition.id,

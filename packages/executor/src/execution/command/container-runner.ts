@@ -160,7 +160,7 @@ class ContainerRun {
     }
     const state = await engineOutput(container, ['inspect', '--format', '{{.State.OOMKilled}}', name], clock);
     const outOfMemory = state.ok && state.text.trim() === 'true';
-    // The client tells a signal by its number above 128.
+    // The client reports a signal as an exit code above 128.
     const killed = !wasOnItsOwn && (client.exitCode ?? KILLED) > SIGNALED;
     const exitCode = killed || client.exitCode === null ? null : client.exitCode;
     const signal = exitCode === null ? 'SIGKILL' : null;

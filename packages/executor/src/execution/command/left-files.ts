@@ -39,7 +39,7 @@ function leftFile({ path, isUtf8, stats, place }: TreeEntry): LeftFile {
     open: async () => {
       const file = await openOwn(place, stats);
       const now = await file.stat();
-      // A hard link could be to a file of somebody else.
+      // A hard link could be to a file of another user.
       if (now.isFile() && now.nlink === 1 && now.ino === stats.ino && now.dev === stats.dev) return file;
       await file.close();
       throw new Error(`${path} was replaced while it was read`);

@@ -175,7 +175,7 @@ class LocalRun {
     streams[0]!.on('error', () => undefined).end(command.stdin);
   }
 
-  /** Resolves when both streams have ended, or are given up because something else holds them. */
+  /** Resolves when both streams have ended, or are abandoned because another process holds them. */
   async #read({ streams, exited }: StartedProcess): Promise<void> {
     const { host, clock } = this.#options;
     const [, stdout, stderr] = streams;

@@ -152,7 +152,7 @@ export class WorkDirectory {
 
 async function regularFile(file: FileHandle): Promise<{ size: number }> {
   const stats = await file.stat();
-  // A hard link could be to a file of somebody else.
+  // A hard link could be to a file of another user.
   if (!stats.isFile() || stats.nlink !== 1) throw new Error('$HEDDLE_RESULT is not a regular file');
   return stats;
 }

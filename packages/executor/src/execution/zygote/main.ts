@@ -200,8 +200,8 @@ function collectGarbage(): void {
 }
 
 /**
- * Serves a job with a module that is not loaded yet, with answers to nobody. What this compiles, forked processes do
- * not have to.
+ * Serves a job with a module that is not loaded yet, and discards its answers. What this compiles, forked
+ * processes do not have to.
  */
 async function rehearseJob(): Promise<void> {
   const url = `${nextToBootstrap(WARM_UP.file)}?rehearsed`;

@@ -2,7 +2,7 @@ import { grants, ROLES, SCOPES_OF_ROLE, type Role, type TokenScope } from '@hedd
 
 /** Which users of an identity provider have which role: `groups: admins=admin, sre=operator+command, *=viewer`. */
 export interface RoleMapping {
-  /** Claim that is looked at: its name, or the path to it, such as `realm_access.roles`. */
+  /** Claim that has the groups: its name, or the path to it, such as `realm_access.roles`. */
   claim: string;
   rules: readonly { value: string; role: Role; scopes: readonly TokenScope[] }[];
 }

@@ -64,7 +64,7 @@ async function showKind({ client, output }: ClientContext, _options: unknown, na
       ['what', kind.description === null ? null : printable(kind.description)],
       ['workers', String(kind.workers)],
       ['last seen', kind.last_seen_at],
-      ['input', kind.input_schema === null ? 'unknown: no worker has told its schema' : null],
+      ['input', kind.input_schema === null ? 'unknown: no worker has reported its schema' : null],
     ]);
     if (kind.input_schema !== null) output.line(JSON.stringify(kind.input_schema, null, 2));
   });

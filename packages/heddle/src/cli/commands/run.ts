@@ -128,7 +128,7 @@ async function download({ client, output }: ClientContext, directory: string, id
   }
 }
 
-/** Until it runs, so that nobody watches an empty terminal without knowing why. */
+/** Prints why the task waits until it runs, so that an empty terminal is explained. */
 async function tellWhatItWaitsFor({ client, output }: ClientContext, id: string, stop: AbortSignal): Promise<void> {
   for (let said = ''; !stop.aborted;) {
     await output.clock.sleep(WAITING_MS, stop);

@@ -5,7 +5,7 @@ import type { KindDefinition } from '@heddle/kit';
 /** Larger schemas are left out: a page that completes inputs would not use them. */
 const SCHEMA_BYTES_MAX = 65_536;
 
-/** Returns what a process tells of a kind that it runs. */
+/** Returns what a process reports about a kind that it runs. */
 export function describeKind({ name, description, schema, input_schema }: KindDefinition): KindDescription {
   const found = input_schema ?? jsonSchemaOf(schema);
   const fits = found !== null && Buffer.byteLength(JSON.stringify(found)) <= SCHEMA_BYTES_MAX;

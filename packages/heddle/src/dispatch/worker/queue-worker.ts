@@ -327,7 +327,7 @@ function exceededDeliveries(attempt: Attempt): Completion {
   return new Completion('failed', { reason });
 }
 
-/** Nobody should see an end whose last log lines are missing. */
+/** An end must not be visible before its last log lines are stored. */
 async function untilLogged(attempt: Attempt, running: Completion | Promise<Completion>): Promise<Completion> {
   const completion = await running;
   await attempt.closeLog();

@@ -23,7 +23,7 @@ export class FailedLogins {
 
   /**
    * Counts a login that begins. Beyond the total, an address without failed logins may still try: strangers lock out
-   * nobody but themselves.
+   * only themselves.
    * @throws HeddleError TOO_MANY_REQUESTS
    */
   begin(address: string): void {

@@ -14,7 +14,7 @@ export interface LogFeedOptions {
   workflowId: string;
   /** Null: the current attempt, then the later ones. */
   attempt: number | null;
-  /** Only so many lines of the first attempt; null: all. */
+  /** Maximum lines of the first attempt, its last; null: all. */
   tail: number | null;
 }
 

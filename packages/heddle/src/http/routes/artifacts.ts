@@ -99,7 +99,7 @@ function contentRoute(app: App, context: RouteContext): void {
       const artifact = await requireArtifact(context, params.artifact_id);
       const content = await context.artifacts.read(artifact);
       const name = encodeURIComponent(artifact.name.split('/').at(-1)!);
-      // Never shown in the origin of the console: whoever may submit a task chooses the content.
+      // Never shown in the origin of the console: anyone who may submit a task chooses the content.
       return reply
         .header('content-type', 'application/octet-stream')
         .header('content-length', artifact.size)
@@ -118,7 +118,7 @@ function urlRoute(app: App, context: RouteContext): void {
     schema: {
       ...documented({
         summary: 'Make a signed URL of an artifact',
-        description: 'Whoever has the URL can download the artifact until it expires.',
+        description: 'Anyone who has the URL can download the artifact until it expires.',
         tag: TAG,
         scope: 'read',
         answers: { 200: { description: 'The URL.', schema: ArtifactUrlDto } },

@@ -10,7 +10,7 @@ import { idOf, TaskParameters } from './parameters.ts';
 import { requireAttempt, requireTask } from './transitions.ts';
 
 const description = `What an attempt logged: the output of its command, lines of \`context.log\`, and what a pull worker
-sent. Of an attempt that logged more than 1 MiB the first quarter and the newest rest are kept; missing numbers tell what
+sent. Of an attempt that logged more than 1 MiB the first quarter and the newest rest are kept; missing numbers show what
 was left out.`;
 
 const followDescription = `Server-sent events. \`change\` carries a page of lines; \`end\` follows when the task has ended.

@@ -26,7 +26,7 @@ const WAITING_MAX = 5_000;
 /** Bounds the delay after a lost notification. */
 const LOOK_MS = 10_000;
 const PROBLEMS = [413, 415, 429];
-/** For runners by their credential, and for nobody else; heartbeats are no actions of a person. */
+/** For runners only, by their credential; heartbeats are not actions of a person. */
 const asRunner = { scope: 'admin', runner: true, reportsWork: true } as const;
 
 /** What agents of runners call. */

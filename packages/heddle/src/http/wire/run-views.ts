@@ -113,7 +113,7 @@ export const SearchResultDto = Type.Object(
     type: oneOf(RESULT_TYPES),
     id: Type.String({ description: 'Its id; of a kind, worker, rule or executor, its name.' }),
     title: Type.String(),
-    detail: nullable(Type.String({ description: 'What tells it apart: a kind, a path, a schedule.' })),
+    detail: nullable(Type.String({ description: 'What distinguishes it: a kind, a path, a schedule.' })),
     state: nullable(Type.String()),
   },
   { additionalProperties: false, title: 'SearchResult' },

@@ -5,7 +5,7 @@ import { SECRET_NAME } from '@heddle/base/vocabulary/secret-reference';
 import { isoTime, Timestamp } from './basics.ts';
 
 const VALUE_CHARS_MAX = 65_536;
-/** Shorter values could not be told from other text in logs. */
+/** Shorter values could not be distinguished from other text in logs. */
 const VALUE_CHARS_MIN = 4;
 const GRANTS_MAX = 100;
 

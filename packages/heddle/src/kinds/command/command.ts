@@ -134,7 +134,7 @@ class CommandTask {
     return () => this.#context.artifacts.get(file.artifact);
   }
 
-  /** Also of a command that failed: they may tell why. */
+  /** Also of a command that failed: they may show why. */
   async #collect(directory: string): Promise<void> {
     const { artifacts } = this.#input;
     if (artifacts.length === 0 || this.#context.signal.aborted) return;

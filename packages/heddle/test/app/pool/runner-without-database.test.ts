@@ -210,7 +210,7 @@ describe('a runner without a database', { concurrency: false }, () => {
     ]) {
       await assert.rejects(refused(), { status: 403 });
     }
-    // Another runner's task, and one that nobody has claimed.
+    // Another runner's task, and one that is not claimed.
     const { tasks } = await client.submit([
       { name: 'endless', kind: 'remote.endless', timeout: 600, ...ON_LARGE },
       { name: 'waits', kind: 'nobody' },
@@ -245,7 +245,7 @@ describe('a runner without a database', { concurrency: false }, () => {
     await assert.rejects(forger.runner.heartbeat(), { status: 401 });
     const swapped = new HeddleClient({ baseUrl: server.url, token: credential!.replace(machine.runnerId, firstId) });
     await assert.rejects(swapped.runner.heartbeat(), { status: 401 });
-    await runner.runner.drain('the test is over');
+    await runner.runner.drain('the test has ended');
     await client.cancelTask(running);
     await client.cancelTask(waiting);
     await ended(running);

@@ -194,7 +194,7 @@ describe('waiting tasks', () => {
     );
   });
 
-  test('busy workers, a full rule and a pause are told apart', async () => {
+  test('busy workers, a full rule and a pause are distinguished', async () => {
     await claimKind(bench.engine, 'busy');
     await submitTasks(bench.engine, [newTask({ kind: 'busy' })]);
     const rule = { type: 'concurrency' as const, matcher: { kind: 'limited', fields: ['tenant'] }, max: 1 };

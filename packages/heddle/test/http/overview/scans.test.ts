@@ -100,7 +100,7 @@ async function rowsScanned(): Promise<number> {
   return row!.n;
 }
 
-/** Printed beside the time of a trivial statement, which tells how busy the machine is. */
+/** Printed beside the time of a trivial statement, which shows how busy the machine is. */
 async function medianMs(work: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < 9; round += 1) {

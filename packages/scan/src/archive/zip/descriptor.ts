@@ -11,8 +11,8 @@ export function descriptorLength(bytes: Uint8Array, packedSize: number): number 
   const mark = signatureOf(bytes) === SIGNATURE.descriptor ? 4 : 0;
   const low = packedSize % 2 ** 32;
   if (bytes.length < mark + 12 || view.getUint32(mark + 4, true) !== low) return mark === 0 ? 0 : 16;
-  // With 8-byte sizes, the upper half of the compressed size takes the place of the size; what follows tells them
-  // apart.
+  // With 8-byte sizes, the upper half of the compressed size takes the place of the size; what follows
+  // distinguishes them.
   const upper = Math.floor(packedSize / 2 ** 32);
   const isFollowed = bytes.length >= mark + 16 && FOLLOWING.includes(view.getUint32(mark + 12, true));
   const isWide = !isFollowed && bytes.length >= mark + 20 && view.getUint32(mark + 8, true) === upper;

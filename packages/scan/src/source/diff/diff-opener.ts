@@ -40,7 +40,7 @@ class AddedLines implements ObjectReader {
   readonly #to: number;
   readonly #buffer = Buffer.allocUnsafe(READ_BYTES);
   readonly #parser: DiffParser;
-  /** Pieces to return; a number stands for so many line breaks. */
+  /** Pieces to return; a number stands for that many line breaks. */
   #pending: (Uint8Array | number)[] = [];
   #line = 1;
   #hasEnded = false;

@@ -15,7 +15,7 @@ export function rateLimitWaitMs({ status, headers, text }: LimitedAnswer, now: n
   const value = (name: string): string => String(headers[name] ?? '');
   const retryAfter = value('retry-after');
   const isExhausted = value('x-ratelimit-remaining') === '0';
-  // Of too many requests at a time GitHub tells in words, without saying when.
+  // GitHub reports too many concurrent requests in words, without a time to retry at.
   if (status === 403 && retryAfter === '' && !isExhausted)
     return /\brate limit\b/i.test(text.slice(0, MESSAGE_CHARACTERS)) ? WAIT_MS : null;
   if (status !== 429 && status !== 403) return null;

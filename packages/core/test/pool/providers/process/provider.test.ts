@@ -183,7 +183,7 @@ describe('the process provider', () => {
     assert.equal(ended.length, 2, 'each is reported once');
   });
 
-  it('reports how its own process ended, also if it is looked at before Node knows', async () => {
+  it('reports how its own process ended, also if it is inspected before Node reports it', async () => {
     const provider = open();
     const batch = batchOf(1);
     await provider.launch(batch);
