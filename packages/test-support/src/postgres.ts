@@ -19,6 +19,7 @@ import {
   type EmbeddedPostgresOptions,
 } from '@heddle/core/store/embedded/server';
 import { migrate, schemaHash } from '@heddle/core/store/migrate';
+import { STRICT_CHECKS } from './strict-checks.ts';
 
 export interface TestDatabase {
   url: string;
@@ -175,6 +176,8 @@ async function makeTemplate(url: string, directory: string | undefined): Promise
     await client.query(`drop database if exists ${draft} with (force)`);
     await client.query(`create database ${draft} template template0`);
     await migrate({ url: withDatabase(url, draft), ...(directory === undefined ? {} : { directory }) });
+    // A directory of its own may hold an earlier schema.
+    if (directory === undefined) await onServer(withDatabase(url, draft), (own) => own.query(STRICT_CHECKS));
     await client.query(`alter database ${draft} rename to ${name}`);
   });
   return name;
