@@ -278,14 +278,9 @@ create table heddle.container (
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
   generator_attempt integer,
-  constraint container_check CHECK ((children = (((((open + succeeded) + failed) + timed_out) + partially_failed) + disabled))),
-  constraint container_check1 CHECK (((state < 10) = (ended_at IS NULL))),
-  constraint container_mode_check CHECK ((mode = ANY (ARRAY[0, 1]))),
-  constraint container_open_check CHECK ((open >= 0)),
-  constraint container_open_generators_check CHECK ((open_generators >= 0)),
-  constraint container_pkey PRIMARY KEY (id),
-  constraint container_policy_check CHECK ((policy = ANY (ARRAY[0, 1, 2]))),
-  constraint container_state_check CHECK ((state = ANY (ARRAY[0, 3, 10, 11, 12, 13, 15])))
+  constraint container_is_sound CHECK ((((state >= 10) = (ended_at IS NOT NULL)) AND ((((((open + succeeded) + failed) + timed_out) + partially_failed) + disabled) = children))) NOT VALID,
+  constraint container_is_sound_in_tests CHECK (((open >= 0) AND (open_generators >= 0) AND (mode = ANY (ARRAY[0, 1])) AND (policy = ANY (ARRAY[0, 1, 2])) AND (state = ANY (ARRAY[0, 3, 10, 11, 12, 13, 15])))),
+  constraint container_pkey PRIMARY KEY (id)
 ) with (fillfactor=50);
 CREATE INDEX container_parent ON heddle.container USING btree (parent_id, "position") WHERE (parent_id IS NOT NULL);
 CREATE INDEX container_workflow ON heddle.container USING btree (workflow_id, local_id);

@@ -16,4 +16,8 @@ export const STRICT_CHECKS = `
   alter table heddle.workflow add constraint workflow_is_sound_in_tests check (
     remaining between 0 and task_count and (outcome is null or ended_at is not null)
   );
+  alter table heddle.container add constraint container_is_sound_in_tests check (
+    open >= 0 and open_generators >= 0 and mode in (0, 1) and policy in (0, 1, 2)
+    and state in (0, 3, 10, 11, 12, 13, 15)
+  );
 `;
