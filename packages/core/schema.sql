@@ -2424,6 +2424,9 @@ UNION ALL
 -- heddle.start_message_id(p_task uuid, p_attempt integer)
 --   returns uuid, sql, immutable
 
+-- heddle.start_one(p_workflows new_workflows, p_plain plain_tasks, p_terms claim_terms, p_now timestamp with time zone)
+--   returns json, plpgsql, volatile
+
 -- heddle.states_of(p_ids uuid[])
 --   returns smallint[], plpgsql, volatile
 

@@ -15,13 +15,15 @@ declare
   v_id uuid := p_reports.ids[1];
   v_now timestamptz;
   v_workflow uuid := p_reports.workflows[1];
-  v_remaining integer;
   v_task record;
   v_children uuid[];
   v_crosses boolean;
   v_child record;
   v_lease bigint;
   v_opens boolean := false;
+  -- Where the child becomes ready; null if its own rules count it.
+  v_lane integer;
+  v_starts boolean;
   v_ended uuid[];
   v_lanes integer[] := '{}';
 begin
@@ -32,7 +34,7 @@ begin
     select t.workflow_id into v_workflow from task t where t.id = v_id and t.linked;
   end if;
   if v_workflow is not null then
-    select w.remaining into v_remaining from workflow w where w.id = v_workflow for no key update;
+    perform 1 from workflow w where w.id = v_workflow for no key update;
   end if;
   select t.workflow_id, t.kind_id, t.state, t.started_at, t.lease_id, t.linked into v_task
   from task t
@@ -48,24 +50,24 @@ begin
     if v_crosses or cardinality(v_children) > 1 then return v_result; end if;
   end if;
   if v_children is not null then
-    select t.open_gates, t.timeout_secs, t.rule_slots, lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
+    select t.open_gates, t.timeout_secs,
+      case when t.rule_slots is null then lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) end as lane
     into v_child
     from task t
     where t.id = v_children[1] and (t.state + 0) = :waiting and (t.run_at is null or t.run_at <= v_now)
     for no key update;
     if not found then return v_result; end if;
     v_opens := v_child.open_gates = 1;
+    v_lane := v_child.lane;
   end if;
 
   if p_terms.lanes is not null then
-    v_result.may_claim := exists (select 1 from ready r where r.lane = any(p_terms.lanes));
-    -- Without a child its record has no fields, which the condition would read.
-    if v_opens and not v_result.may_claim then
-      if v_child.lane = any(p_terms.lanes) and v_child.rule_slots is null
-         and not exists (select 1 from shape s where s.kind_id = v_child.lane) then
-        v_result.started := v_children[1];
-        v_lease := pass_lease(v_task.lease_id, v_children[1], v_child.timeout_secs, p_terms, v_now);
-      end if;
+    select exists (select 1 from ready r where r.lane = any(p_terms.lanes)),
+      v_opens and v_lane = any(p_terms.lanes) and not exists (select 1 from shape s where s.kind_id = v_lane)
+    into v_result.may_claim, v_starts;
+    if v_starts and not v_result.may_claim then
+      v_result.started := v_children[1];
+      v_lease := pass_lease(v_task.lease_id, v_children[1], v_child.timeout_secs, p_terms, v_now);
     end if;
   end if;
   perform write_one(v_id, v_children[1], v_opens, v_lease, p_terms.holder, p_reports.pack, v_now);
@@ -77,11 +79,11 @@ begin
       v_result.may_claim := true;
     end if;
   end if;
-  if v_remaining > 1 and v_workflow = v_task.workflow_id then
-    update workflow set remaining = remaining - 1, succeeded = succeeded + 1 where id = v_workflow;
-  else
-    v_ended := count_succeeded(array[v_task.workflow_id], v_now);
-  end if;
+  update workflow set remaining = remaining - 1, succeeded = succeeded + 1,
+    ended_at = case when remaining = 1 then v_now end, outcome = case when remaining = 1 then :succeeded end
+  where id = v_task.workflow_id
+    and (remaining > 1 or task_count = succeeded + 1 and not is_tree and traceparent is null);
+  if not found then v_ended := count_succeeded(array[v_task.workflow_id], v_now); end if;
   v_result.moved := answer_of_one(v_task.kind_id, v_task.state, (date_part('epoch', v_now - v_task.started_at) * 1000)::bigint,
     v_children is not null, v_opens, v_lanes, v_task.workflow_id, v_ended);
   return v_result;

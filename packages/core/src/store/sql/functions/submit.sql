@@ -134,12 +134,19 @@ declare
   v_lease bigint;
 begin
   perform lock_kinds(p_rows.kinds || p_terms.lanes);
+  now := coalesce(p_now, clock_timestamp());
+  if cardinality((p_rows.plain).ids) = 1 and p_rows.kinds <@ p_terms.lanes and p_rows.audit is null then
+    tasks := start_one(p_rows.workflows, p_rows.plain, p_terms, now);
+    if tasks is not null then
+      lanes := '{}';
+      return;
+    end if;
+  end if;
   if p_rows.kinds <@ p_terms.lanes and cardinality((p_rows.plain).ids) <= p_terms.max_tasks
      and not exists (select 1 from ready r where r.lane = any(p_terms.lanes))
      and not exists (select 1 from shape s where s.kind_id = any(p_rows.kinds)) then
     v_lease := nextval('lease_id_seq');
   end if;
-  now := coalesce(p_now, clock_timestamp());
   lanes := submit_tasks(p_rows, now, v_lease, p_terms.holder);
   if v_lease is null then
     select c.tasks, c.refused into tasks, refused
