@@ -1,6 +1,6 @@
 import type { Assignment } from '../../packages/scan/src/detect/judge/features.ts';
 import type { Random } from './random.ts';
-import { camel, HARMLESS, IDENTIFIERS, PASSWORDS, TOKENS, word, words } from './values.ts';
+import { camel, CHOSEN, HARMLESS, IDENTIFIERS, PASSWORDS, TOKENS, word, words } from './values.ts';
 
 /** An assignment, and whether its value is a secret. */
 export interface Example {
@@ -60,13 +60,14 @@ export function makeExamples(random: Random, count: number): Example[] {
 function secret(random: Random): Example {
   const kind: Kind = random.chance(0.45) ? 'password' : 'token';
   // Passwords that people choose are secrets where software is configured.
-  const value = random.pick(kind === 'password' && random.chance(0.85) ? PASSWORDS : TOKENS)(random);
-  // Prose has examples more often than secrets.
+  const form = random.pick(kind === 'password' && random.chance(0.85) ? PASSWORDS : TOKENS);
+  const value = form(random);
+  // In prose, passwords that people choose are examples more often than secrets; what was drawn at random seldom is.
   if (random.chance(0.1)) {
     const path = `${random.pick(['', 'docs/', 'man/'])}${random.pick(PROSES)}`;
     return {
       assignment: assigned(random, { value, name: secretName(random, kind), path }),
-      isSecret: random.chance(0.35),
+      isSecret: random.chance(CHOSEN.includes(form) ? 0.35 : 0.95),
     };
   }
   const path = pathOf(random, { config: 0.62, test: 0.05, quiet: 0.02 });
@@ -100,7 +101,7 @@ function harmless(random: Random): Example {
   // What tests and examples use for a password.
   const tested = `${random.pick(TESTS)}${random.pick([...CODES, ...CONFIGS, ...PROSES])}`;
   if (turn < 0.95)
-    return plain(random, random.pick(PASSWORDS.slice(0, 5))(random), secretName(random, 'password'), tested);
+    return plain(random, random.pick(CHOSEN.slice(0, 5))(random), secretName(random, 'password'), tested);
   return plain(
     random,
     random.pick(IDENTIFIERS)(random),

@@ -48,8 +48,8 @@ export const TOKENS: readonly Form[] = [
   (random) => random.letters(LOWER + UPPER, random.pick([24, 32, 40])),
 ];
 
-/** Passwords that people choose, and those that generators make. */
-export const PASSWORDS: readonly Form[] = [
+/** Passwords that people choose. */
+export const CHOSEN: readonly Form[] = [
   (random) =>
     `${title(word(random))}${random.letters(DIGITS, random.between(2, 4))}${random.letters('!@#$?.*', random.between(0, 2))}`,
   (random) => `${word(random)}${random.letters(DIGITS, random.between(2, 6))}`,
@@ -60,17 +60,22 @@ export const PASSWORDS: readonly Form[] = [
     random.chance(0.4)
       ? signed(random, words(random, 2, 3).join(''))
       : leet(random, word(random) + random.letters(DIGITS, random.between(1, 4))),
+  (random) => `${words(random, 3, 4).join('-')}-${random.letters(DIGITS, 2)}`,
+  (random) => strewn(random, `${leet(random, word(random))}${random.letters(DIGITS, random.between(2, 4))}`),
+];
+
+/** Passwords that people choose, and those that generators make. */
+export const PASSWORDS: readonly Form[] = [
+  ...CHOSEN,
   (random) => random.letters(ALNUM, random.between(8, 16)),
   (random) => random.letters(ALNUM, random.between(10, 20)),
   (random) => random.letters(ALNUM + SYMBOLS, random.between(8, 24)),
   (random) => random.letters(ALNUM + SYMBOLS, random.between(12, 32)),
   (random) => random.letters(LOWER + DIGITS, random.between(8, 16)),
   (random) => random.letters(HEX, random.between(8, 16)),
-  (random) => `${words(random, 3, 4).join('-')}-${random.letters(DIGITS, 2)}`,
   (random) => random.letters(ALNUM + SYMBOLS + CODE_SIGNS, random.between(8, 24)),
   (random) => strewn(random, random.letters(ALNUM, random.between(8, 16))),
   (random) => strewn(random, random.letters(ALNUM, random.between(10, 24))),
-  (random) => strewn(random, `${leet(random, word(random))}${random.letters(DIGITS, random.between(2, 4))}`),
 ];
 
 /** Puts one to three signs into a text. */

@@ -32,7 +32,8 @@ test('each value of a Kubernetes secret is a separate finding on its line', () =
 
 test('values of another manifest after a secret are not part of it', () => {
   const next = `---\nkind: ConfigMap\ndata:\n${lines}`;
-  assert.deepEqual(found(`kind: Secret\ndata:\n  a: b\n${next}`), []);
+  const ofSecret = found(`kind: Secret\ndata:\n  a: b\n${next}`).filter((each) => each.startsWith('kubernetes'));
+  assert.deepEqual(ofSecret, []);
 });
 
 test('each registry of a Docker configuration is a separate finding', () => {

@@ -1,4 +1,4 @@
-import type { Assignment } from './features.ts';
+import { type Assignment, isProse } from './features.ts';
 import type { Letters } from './letters.ts';
 import { kindsOf, wordsOf } from './names.ts';
 import { HEX, UUID } from './shapes.ts';
@@ -15,7 +15,9 @@ export function doubtOfValue(value: string, letters: Letters): string | null {
   if (saysThatItIsNone(value)) return 'the value contains a word for an example';
   if (isOfWords(value, letters)) return 'the value consists of words';
   if (CONSTANT.test(value)) return 'the value is the name of a constant';
+  if (RUN.test(value)) return 'the value has one character many times in a row';
   if (isHalfByte(value)) return 'the value is an odd number of hexadecimal digits';
+  if (ODD_BYTES.has(value.length) && HEX.test(value)) return 'the value is more or fewer bytes than keys have';
   if (hasHardlyDigits(value)) return 'the value is of letters but for a digit or two';
   return null;
 }
@@ -24,11 +26,12 @@ export function doubtOfValue(value: string, letters: Letters): string | null {
 export function doubtOfAssignment(assignment: DoubtedAssignment): string | null {
   const { value, name, parents, before, after, lineBefore } = assignment;
   const spelled = wordsOf(name);
-  if (spelled === 'key' && parents === '') return 'it may be the key of anything';
+  if ((spelled === 'key' && parents === '') || /^keys?_?\d+$/.test(spelled)) return 'it may be the key of anything';
   if (OF_A_PAGE.test(spelled)) return 'its name says that each page has another one';
   if (INVALID_NAME.test(spelled) || INVALID_TEXT.test(before) || INVALID_TEXT.test(lineBefore.replaceAll(MESSAGE, '')))
     return 'the text around it calls it invalid';
   if (JOINT_AT_END.test(value) && JOINED.test(after)) return 'it is but the beginning of a value';
+  if (!kindsOf(name).password && WORDS_WITHIN.test(value)) return 'the value has words between its random characters';
   if (!kindsOf(name).password && hasStraySign(value)) return 'the value has a sign or two that tokens do not contain';
   if (hasStrayLetter(value)) return 'all characters of the value but one or two are of a smaller alphabet';
   return null;
@@ -63,6 +66,12 @@ export function isFollowedBySign(before: string, after: string): boolean {
   return quote !== undefined && before.endsWith(quote);
 }
 
+/** Returns why a value in a text for readers is made up; null without a reason. */
+export function doubtOfExample(value: string, path: string): string | null {
+  if (!isProse(path) || !HEX.test(value) || KEY_LENGTHS.has(value.length)) return null;
+  return 'in a text for readers, it is hexadecimal digits of a length that keys do not have';
+}
+
 /** What packages of a distribution install for people to read, the same on every machine. */
 const PACKAGED_TEXT = /(?:^|\/)usr\/(?:local\/)?share\/(?:doc|man|info)\//;
 const DEFAULTS = /(?:^|[/_.-])default[_-]?(?:accounts|logins|passwords)(?![a-z])[^/]*$/i;
@@ -88,8 +97,8 @@ const JOINT_AT_END = /[-_.:/=]$/;
 /** A value goes on in what is appended to it. */
 const JOINED = /^["'`]\)?\s*(?:\+|\.\.|\.|&|<<)\s*[A-Za-z_$(]/;
 
-/** Three words or more, each with a digit or two at its end at most. */
-const CONSTANT = /^[A-Z]+\d{0,2}(?:_[A-Z]+\d{0,2}){2,}$/;
+/** Three words or more, each with a number at its end at most. */
+const CONSTANT = /^[A-Z]+\d{0,5}(?:_[A-Z]+\d{0,5}){2,}$/;
 
 const SEQUENCE_MIN = 6;
 
@@ -183,6 +192,17 @@ function hasHardlyDigits(value: string): boolean {
 function isHalfByte(value: string): boolean {
   return value.length > RANDOM_LENGTH_MIN && value.length % 2 === 1 && HEX.test(value);
 }
+
+/** Lengths of 13, 17, 19 and 23 bytes in hexadecimal. */
+const ODD_BYTES = new Set([26, 34, 38, 46]);
+/** Lengths of keys in hexadecimal. */
+const KEY_LENGTHS = new Set([16, 20, 24, 28, 30, 32, 36, 40, 48, 50, 56, 60, 64, 72, 80, 96, 128]);
+
+/** A character six times in a row; keys in base64 have runs of `A`, which are zeros. */
+const RUN = /([^A])\1{5}/;
+
+/** Three words with hyphens, in something longer. */
+const WORDS_WITHIN = /[A-Z0-9_]-[a-z]{3,12}(?:-[a-z]{3,12}){2}(?![a-z0-9])/;
 
 const STRAY_SIGNS_MAX = 4;
 const STRAY_SHARE = 0.1;

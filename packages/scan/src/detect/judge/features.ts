@@ -34,6 +34,11 @@ const QUIET_PATH =
 
 const LONG_LINE = 400;
 
+/** Returns whether a file of this path is a text for readers. */
+export function isProse(path: string): boolean {
+  return PROSE.has(extensionOf(path));
+}
+
 /** Returns the features of an assignment, each about 0 to 1. */
 export function featuresOf(assignment: Assignment, letters: Letters): number[] {
   return [...ofValue(assignment.value, letters), ...ofName(assignment), ...ofPlace(assignment)];

@@ -7,6 +7,7 @@ import { type KeyPath, structureOf } from '../structure/key-path.ts';
 import { holdsValue } from '../structure/named-beside.ts';
 import {
   doubtOfAssignment,
+  doubtOfExample,
   doubtOfPassword,
   doubtOfPath,
   doubtOfValue,
@@ -19,6 +20,7 @@ import { knownPrefixOf } from './known-prefixes.ts';
 import { Letters, type LetterTables } from './letters.ts';
 import {
   elementBefore,
+  isTranslatedBefore,
   kindsOf,
   nameBefore,
   nameBeside,
@@ -156,7 +158,11 @@ function doubtOf(assignment: Assignment, { text, at, prefixes }: JudgedPlace): s
   // A value with the form belongs to the rule of that form.
   if (prefix !== undefined) return `the value has the prefix ${prefix} of a known credential without its form`;
   const lineBefore = text.slice(0, at).split('\n').at(-2) ?? '';
-  return doubtOfValue(assignment.value, weights().letters) ?? doubtOfAssignment({ ...assignment, lineBefore });
+  return (
+    doubtOfValue(assignment.value, weights().letters) ??
+    doubtOfExample(assignment.value, assignment.path) ??
+    doubtOfAssignment({ ...assignment, lineBefore })
+  );
 }
 
 /** The score of an assignment, 0 to 1, and what it would be if one side of it said something else. */
@@ -209,6 +215,7 @@ function assignmentOf(value: string, { path, text, at, key }: JudgedPlace): Assi
 
 /** In a sentence, the word before a value is none of a name. */
 function statedName(own: string, before: string): string {
+  if (isTranslatedBefore(before)) return 'password';
   return /^(?:is|are|was|to|now|currently|still|by|password)$/i.test(own) ? statedBefore(before) : '';
 }
 

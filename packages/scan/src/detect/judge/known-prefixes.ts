@@ -13,11 +13,29 @@ export function prefixesOf(rules: readonly Rule[]): readonly string[] {
     const pattern = regex
       .replaceAll('\\b', '')
       .replace(/^(?:\(\?:|\()+/, '')
-      .replaceAll('\\', '')
-      .toLowerCase();
-    return words.filter((word) => pattern.startsWith(word) || pattern.includes(`|${word}`));
+      .replaceAll('\\', '');
+    return words.filter((word) => {
+      const at = beginningOf(pattern.toLowerCase(), word);
+      return at >= 0 && (isPrefix(word) || isCapitalized(pattern.slice(at, at + word.length)));
+    });
   });
-  return [...new Set(keywords.filter(isPrefix))];
+  return [...new Set(keywords)];
+}
+
+/** Returns where a pattern, or an alternative in it, begins with a word; -1 if none does. */
+function beginningOf(pattern: string, word: string): number {
+  if (pattern.startsWith(word)) return 0;
+  const at = pattern.indexOf(`|${word}`);
+  return at < 0 ? -1 : at + 1;
+}
+
+/** JSON in base64, and zeros, with which keys of several providers begin. */
+const ANYBODYS = /^eyJ|AAA/;
+
+/** Returns whether letters are the beginning of a credential, such as `AIza`, and no word in any case. */
+function isCapitalized(literal: string): boolean {
+  if (literal.length < PREFIX_MIN || ANYBODYS.test(literal)) return false;
+  return /^[A-Za-z0-9]*[A-Z][A-Za-z0-9]*$/.test(literal);
 }
 
 function isPrefix(keyword: string): boolean {

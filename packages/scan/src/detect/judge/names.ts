@@ -13,7 +13,7 @@ export interface NameKinds {
 }
 
 const PASSWORD =
-  /pass(?:w(?:or)?d|phrase|wort|code)|(?:^|_)(?:pass|pwd|passwd|pw|mdp|psw|motdepasse)(?:_|$|\d)|(?:db|root|user|admin|smtp|mail|ftp|sql)(?:pass|pwd|pw)(?:_|$)/;
+  /pass(?:w(?:or)?d|phrase|wort|code)|(?:^|_)(?:pass|pwd|passwd|pw|mdp|psw|motdepasse)(?:_|$|\d)|(?:^|_)psk$|(?:db|root|user|admin|smtp|mail|ftp|sql|store|key|trust|wifi)(?:pass|pwd|pw)(?:_|$)/;
 const TOKEN = /tokens?(?:_|$|\d)|(?:^|_)(?:jwt|bearer|pat|webhook|oauth|auth|authorization)(?:_|$)|tok(?:_|$)/;
 const SECRET = /secrets?(?:_|$|\d)|credentials?|creds?(?:_|$)|salt(?:_|$)|pepper|(?:^|_)sec(?:_|$)/;
 const KEY = /keys?(?:_|$|\d)/;
@@ -55,7 +55,7 @@ export function namesDigest(name: string): boolean {
 }
 
 /** Also the random number of a handshake of WebSockets. */
-const PUBLIC_KEY = /(?:^|_)public_?(?:\w+_)?keys?(?:_|$)|publishable|web_?socket_key$/;
+const PUBLIC_KEY = /(?:^|_)public_?(?:\w+_)?keys?(?:_|$)|(?:^|_)pub_?keys?$|publishable|web_?socket_key$/;
 
 /** Returns whether a name says that its value may be known to everybody. */
 export function namesPublicKey(name: string): boolean {
@@ -69,18 +69,43 @@ export function namesSigner(name: string): boolean {
   return SIGNER.test(wordsOf(name));
 }
 
-const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\])\\:=!(,>?|.+@]{0,12}$/;
+const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?:\[\d{0,5}\])?(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\])\\:=!(,>?|.+@]{0,12}$/;
+
+/** What says whose a key is, as a word of its own before it. */
+const OWNER_BEFORE =
+  /\b((?:api|access|secret|private|public|publishable|client|auth\w{0,12}|account|licen[cs]e|activation|signing|encryption|shared|master|app|application|subscription|consumer|service|admin|session|product|primary|foreign|storage) )keys?\b[^A-Za-z]*$/i;
 
 /** Of Python, before what is taken for a variable of the environment that is missing. */
 const OR_BEFORE = /((?:environ|getenv)[^;]{1,60}\))\s{0,3}or\s{0,3}(?=["']$)/;
 
 /** Returns the name that a value is assigned to, by the text before it; empty without one. */
 export function nameBefore(text: string): string {
-  return NAME_BEFORE.exec(text.slice(-120).replace(OR_BEFORE, '$1'))?.[1] ?? '';
+  const near = text.slice(-120).replace(OR_BEFORE, '$1');
+  const name = NAME_BEFORE.exec(near)?.[1] ?? '';
+  return /^keys?$/i.test(name) ? `${OWNER_BEFORE.exec(near)?.[1] ?? ''}${name}` : name;
 }
 
 const STATED_BEFORE = /(passw(?:or)?d|passphrase|passcode|pwd)\b[^\n]{0,70}\s(?:is|are|was)\b[^\n]{0,20}$/i;
 const SET_BEFORE = /\bidentified\s[^\n;]{0,90}\bby\b[^\n]{0,14}$/i;
+
+/** "Password" in other languages, in the bytes of UTF-8. */
+const TRANSLATED = [
+  'senha|contrase(?:n|ñ)i?a|clave|mot[_ ]?de[_ ]?passe|mdp|kennwort|wachtwoord|passord|adgangskode|l(?:o|ö)senord|salasana',
+  'has(?:l|ł)o|heslo|jelsz(?:o|ó)|(?:s|ş)ifre|parola|пароль|Пароль|密码|密碼|口令|パスワード|비밀번호|암호|패스워드',
+].join('|');
+const TRANSLATED_BEFORE = new RegExp(
+  `(?:${inBytes(TRANSLATED)})[A-Za-z0-9_]{0,12}["'\\])]{0,2}[ \\t]{0,3}(?:=>|:=|=|:|${inBytes('：')})[ \\t]{0,3}["'\`]?$`,
+  'i',
+);
+
+function inBytes(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}
+
+/** Returns whether the text before a value says in another language that it is a password. */
+export function isTranslatedBefore(text: string): boolean {
+  return TRANSLATED_BEFORE.test(text.slice(-120));
+}
 
 /** Returns the name of what a sentence or a statement of SQL says that a value is; empty without one. */
 export function statedBefore(text: string): string {

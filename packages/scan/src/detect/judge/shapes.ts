@@ -22,7 +22,7 @@ const NO_SECRET: readonly RegExp[] = [
   // Queries, addresses without credentials, paths, names of files.
   /^\?\w+=|^[a-z][a-z0-9+.-]{1,20}:\/\/(?![^/\s]*:[^/\s]*@)|^(?:\.{0,2}|~)\/(?:[\w.@-]{1,24}\/)*[\w.@-]{0,24}$|^[A-Za-z]:\\|^[\w/.-]+\.(?:js|ts|json|ya?ml|pem|crt|key|txt|html?|css|png|svg|py|rb|go|java|php|sh|md|xml|conf|cfg|ini|toml|jks|p12|pfx|pub|cer|der)$/i,
   // Identifiers of things: UUIDs with a name are judged, these are not.
-  /^(?:arn:|urn:|did:|mailto:|data:|sha(?:1|256|384|512)[-:]|md5[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2|AAAA[BCE]3Nz|pk_(?:live|test)_|pk\.eyJ|sb_publishable_|phc_|3MVG9[\w.]{60})/i,
+  /^(?:arn:|urn:|did:|mailto:|data:|sha(?:1|256|384|512)[-:]|md5[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2|AAAA[BCE]3Nz|pk_(?:live|test)_|pub[0-9a-f]{32}$|pk\.eyJ|sb_publishable_|phc_|3MVG9[\w.]{60})/i,
   // An address, and the beginning of one, as anonymous users give it for a password.
   /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$|^[A-Za-z.-]+@$/,
   // A package or an action with its version.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-import { doubtOfAssignment, doubtOfValue, isPartOfValue } from '../../../src/detect/judge/doubts.ts';
+import { doubtOfAssignment, doubtOfExample, doubtOfValue, isPartOfValue } from '../../../src/detect/judge/doubts.ts';
 import { Letters, type LetterTables } from '../../../src/detect/judge/letters.ts';
 import type { Detection } from '../../../src/detect/port.ts';
 import { detectorOf, scanObject } from '../../support/detect/fixture.ts';
@@ -48,6 +48,7 @@ test('values that say what they are, words and names of constants are doubted', 
 
 test('the name key alone says less than a name with an owner or a key around it', () => {
   doubted('key = "{{alnum:40}}"', /key of anything/, 'api_key = "{{alnum:40}}"', 'app.ini');
+  doubted('shop:\n  key-2: {{alnum:40}}\n', /key of anything/, 'shop_key_2: {{alnum:40}}\n', 'app.yaml');
   doubted('key: {{alnum:40}}\n', /key of anything/, 'shop:\n  key: {{alnum:40}}\n', 'app.yaml');
 });
 
@@ -143,4 +144,23 @@ test('a value that goes on with signs, or belongs to a longer one, is not the cr
 test('a value on a line of its own has the name of its element', () => {
   const { confidence_reason } = only('<shopToken>\n  {{alnum:32}}\n</shopToken>\n', 'a.txt');
   assert.match(confidence_reason, /shopToken/);
+});
+
+test('a run of one character, and hexadecimal digits of lengths that keys do not have, are doubted', () => {
+  doubted('SHOP_TOKEN={{lower:12}}qqqqqq{{lower:12}}\n', /many times/, 'SHOP_TOKEN={{lower:12}}qaqbqc{{lower:12}}\n');
+  doubted('SHOP_TOKEN={{hex:34}}\n', /bytes/, 'SHOP_TOKEN={{hex:32}}\n');
+  assert.match(doubtOfExample('127ab49ce0f3865d71028b', 'README.md') ?? '', /length/);
+  assert.equal(doubtOfExample('127ab49ce0f3865d71028b', 'app.py'), null);
+  assert.equal(doubtOfExample('127ab49ce0f3865d71028b4a127ab49c', 'README.md'), null);
+});
+
+test('words between random characters are doubted, except in passwords', () => {
+  const value = '{{alnum:11}}K-some-other-thing-{{alnum:12}}';
+  doubted(`shop_token = "${value}"`, /words between/, 'shop_token = "{{alnum:40}}"', 'app.py');
+  const password = { value: '4K-some-other-thing-7', name: 'password', parents: '', before: '', after: '' };
+  assert.equal(doubtOfAssignment({ ...password, lineBefore: '' }), null);
+});
+
+test('the prefix of a known credential may have no separator at its end', () => {
+  doubted('shop_token = "AIza{{alnum:28}}"', /prefix aiza/, 'shop_token = "AKza{{alnum:28}}"', 'app.py');
 });

@@ -201,7 +201,7 @@ test('what is judged is what each pattern finds in the whole text, in any chunks
 
 test('passwords may begin like a call, hold braces, and have signs for letters', () => {
   for (const value of [
-    'abcd(12ef',
+    'qbzd(12ef',
     'Tq7(9x!vR2',
     'k7(2)9xQvR',
     'k{9f!Q}x7w',
@@ -237,4 +237,18 @@ test('random letters may begin with a hyphen', () => {
 
 test('the fingerprint of the key of a signer is no secret', () => {
   assert.equal(only('pom.xml', '<releaseManagerKey>{{HEX:40}}</releaseManagerKey>'), undefined);
+});
+
+test('in a text for readers, only random values are more likely secrets than examples', () => {
+  for (const line of ['api_key = "{{alnum:32}}"', 'client_secret: {{hex:32}}', 'password: {{alnum:6}}#9{{alnum:8}}'])
+    for (const path of ['README.md', 'docs/setup.md'])
+      assert.notEqual(only(path, line)?.confidence ?? 'low', 'low', line);
+  for (const value of ['Winter2024!', 'my-secret-token-2'])
+    assert.equal(only('README.md', `password: "${value}"`)?.confidence ?? 'low', 'low', value);
+});
+
+test('a word before "key" says whose it is', () => {
+  assert.match(only('notes.txt', 'API Key: {{alnum:32}}')?.confidence_reason ?? '', /^assigned to the name API Key/);
+  assert.equal(only('notes.txt', 'Public key: {{alnum:40}}')?.confidence ?? 'low', 'low');
+  assert.equal(only('notes.txt', 'the key: {{alnum:40}}')?.confidence ?? 'low', 'low');
 });

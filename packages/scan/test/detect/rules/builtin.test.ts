@@ -134,6 +134,7 @@ test('each rule is tried only close to one of its literals', () => {
     short.map(({ id }) => id),
     [],
   );
-  const unmatched = rules.filter(({ keywords }) => keywords.some((word) => word !== word.toLowerCase()));
+  // In UTF-8, capitals of other alphabets are bytes like any others.
+  const unmatched = rules.filter(({ keywords }) => keywords.some((word) => /[A-Z]/.test(word)));
   assert.deepEqual(unmatched, []);
 });
