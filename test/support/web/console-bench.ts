@@ -117,20 +117,22 @@ export function write(page: Page, label: string, value: unknown): Promise<void> 
   return editor(page, label).fill(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 }
 
-/** Asks for completions until one is offered, since the schema may still be on its way, and takes it. */
+/** Asks for completions until one is chosen, since the schema may still be on its way, and takes it. */
 export async function complete(page: Page, name: string | RegExp): Promise<void> {
-  const option = page.getByRole('option', { name });
-  await until(`${String(name)} is offered`, async () => {
-    if (await option.isVisible()) return true;
-    await page.keyboard.press('Control+Space');
-    return option.waitFor({ timeout: 2000 }).then(
+  // While a list is being made anew, the old one is shown, and keys move the cursor instead.
+  const list = page.locator('.cm-tooltip-autocomplete:not(.cm-tooltip-autocomplete-disabled)');
+  const option = list.getByRole('option', { name });
+  const chosen = list.getByRole('option', { name, selected: true });
+  await until(`${String(name)} is chosen`, async () => {
+    if (await chosen.isVisible()) return true;
+    await page.keyboard.press((await option.isVisible()) ? 'ArrowDown' : 'Control+Space');
+    return chosen.waitFor({ timeout: 2000 }).then(
       () => true,
       () => false,
     );
   });
-  while ((await option.getAttribute('aria-selected')) !== 'true') await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
-  await option.waitFor({ state: 'detached' });
+  await page.getByRole('option', { name }).waitFor({ state: 'detached' });
 }
 
 export function faultsOf(page: Page, label: string): Locator {
