@@ -60,7 +60,6 @@ begin
     v_opens := v_child.open_gates = 1;
     v_lane := v_child.lane;
   end if;
-
   if p_terms.lanes is not null then
     select exists (select 1 from ready r where r.lane = any(p_terms.lanes)),
       v_opens and v_lane = any(p_terms.lanes) and not exists (select 1 from shape s where s.kind_id = v_lane)
@@ -79,6 +78,7 @@ begin
       v_result.may_claim := true;
     end if;
   end if;
+  -- More has to be said at the end of a tree, of a traced workflow, and of one with failures.
   update workflow set remaining = remaining - 1, succeeded = succeeded + 1,
     ended_at = case when remaining = 1 then v_now end, outcome = case when remaining = 1 then :succeeded end
   where id = v_task.workflow_id
