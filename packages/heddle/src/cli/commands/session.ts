@@ -93,13 +93,14 @@ async function endSessions(
   return ended.length === 0 ? CLIENT_EXIT.notFound : undefined;
 }
 
-/** Ends the listed sessions of a user until the list is empty, since one list has a limit; returns their ids. */
+/** Ends the sessions of a user, list by list, since one has a limit; returns their ids. */
 async function endAllOf(access: ClientContext['client']['access'], user: string): Promise<string[]> {
   const ended: string[] = [];
   for (;;) {
-    const sessions = await access.listSessions({ user });
-    if (sessions.length === 0) return ended;
-    for (const { id } of sessions) if (await endIfLive(access, id)) ended.push(id);
+    const before = ended.length;
+    for (const { id } of await access.listSessions({ user })) if (await endIfLive(access, id)) ended.push(id);
+    // The list is empty, or every session in it ended meanwhile.
+    if (ended.length === before) return ended;
   }
 }
 
