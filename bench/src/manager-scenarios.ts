@@ -1,32 +1,39 @@
 import type { Participant, Scenario } from './scenario.ts';
 import { percentile, perSecond } from './statistics.ts';
+import type { TransportShape } from './subject.ts';
 
-const BATCHES = [100, 30, 10];
 const WARM_UP_MESSAGES = 2000;
 
-/** Messages through the manager: waiting ones by batch size, and arriving in tens while it runs. */
+const MESSAGE_SHAPES: Record<string, Omit<TransportShape, 'messages'>> = {
+  heddle: { batch: 100 },
+  'heddle in batches of 30': { batch: 30 },
+  'heddle in batches of 10': { batch: 10 },
+  'heddle arriving in batches of 10': { batch: 10, arriving: true },
+  'queue alone in batches of 10': { batch: 10, queueAlone: true },
+  'queue alone arriving in batches of 10': { batch: 10, arriving: true, queueAlone: true },
+};
+
+/**
+ * Messages through the manager: waiting ones by batch size, and arriving in tens while it runs; and through its queue alone,
+ * without any work for them.
+ */
 function messages(count: number): Scenario {
   const bench = 'manager/messages';
-  const participant = (label: string, batch: number, arriving: boolean): Participant => ({
+  const participant = ([label, shape]: [string, Omit<TransportShape, 'messages'>]): Participant => ({
     label,
     subject: 'heddle-manager',
     async warmUp(subject) {
-      await subject.transport({ messages: WARM_UP_MESSAGES, batch, arriving });
+      await subject.transport({ messages: WARM_UP_MESSAGES, ...shape });
     },
     async round(subject) {
-      const ms = await subject.transport({ messages: count, batch, arriving });
+      const ms = await subject.transport({ messages: count, ...shape });
       return [{ bench, metric: 'messages_per_s', value: perSecond(count, ms) }];
     },
   });
   return {
     benches: [bench],
     rounds: 3,
-    participants: [
-      ...BATCHES.map((batch) =>
-        participant(batch === BATCHES[0] ? 'heddle' : `heddle in batches of ${batch}`, batch, false),
-      ),
-      participant('heddle arriving in batches of 10', 10, true),
-    ],
+    participants: Object.entries(MESSAGE_SHAPES).map(participant),
   };
 }
 

@@ -27,6 +27,8 @@ export interface TransportShape {
   batch: number;
   /** For a manager: they arrive while it runs, in such batches, from concurrent senders. */
   arriving?: boolean;
+  /** For a manager: messages are only received and deleted, which shows what the queue leaves for the work. */
+  queueAlone?: boolean;
 }
 
 /** One scan of a tree of files. */

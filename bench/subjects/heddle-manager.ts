@@ -4,7 +4,7 @@ import { keepNewSpaceSmall } from '@heddle/base/new-space';
 import { MANAGER_QUEUE, workerQueueOf, type StartTaskMessage } from '@heddle/core/domain/message';
 import type { NewContainerNode, NewTaskNode } from '@heddle/base/vocabulary/workflow';
 import { createEngine, type TransactionalEngine } from '@heddle/core/engine/engine';
-import { createManager } from '@heddle/core/engine/manager/manager';
+import { createManager, type ManagerRun } from '@heddle/core/engine/manager/manager';
 import { PostgresQueue } from '@heddle/core/internal/queue/postgres';
 import type { MessageQueue, ReceivedMessage, ReceiveOptions } from '@heddle/core/queue/port';
 import { systemClock } from '@heddle/base/clock';
@@ -24,6 +24,17 @@ const BATCH_MAX = 100;
 /** Concurrent senders, each with its next set once the last one is stored. */
 const SENDERS = 8;
 const INBOX_KEEP_MS = 86_400_000;
+const NOTHING_DONE: ManagerRun = {
+  failed: [],
+  deadLettered: [],
+  timed_out: 0,
+  generators_completed: 0,
+  dispatched: 0,
+  finalized: 0,
+  jobs_started: 0,
+  busy: false,
+  error: null,
+};
 
 function task(): NewTaskNode {
   return {
@@ -120,7 +131,7 @@ class ManagerSubject implements Subject {
   }
 
   /** A heartbeat and an end for each of `messages / 2` tasks: waiting when the manager starts, or sent meanwhile. */
-  async transport({ messages, batch, arriving = false }: TransportShape): Promise<number> {
+  async transport({ messages, batch, arriving = false, queueAlone = false }: TransportShape): Promise<number> {
     const bodies = bodiesOf(await this.#startTasks(messages / 2));
     const handled = Promise.withResolvers<undefined>();
     let left = messages;
@@ -131,7 +142,7 @@ class ManagerSubject implements Subject {
       },
     });
     // Arriving messages are requested like in a server: all that wait, up to the size of a batch.
-    const loop = this.#loop(arriving ? BATCH_MAX : batch, queue);
+    const loop = this.#loop(arriving ? BATCH_MAX : batch, queue, queueAlone);
     if (!arriving) await this.#send(bodies, SEND_SIZE, 1);
     const ms = await elapsedMs(async () => {
       loop.start();
@@ -216,14 +227,14 @@ class ManagerSubject implements Subject {
     return starts;
   }
 
-  #loop(receiveMax: number, queue = this.#queue): ManagerLoop {
+  #loop(receiveMax: number, queue = this.#queue, queueAlone = false): ManagerLoop {
     const common = { clock: systemClock, log: silentLogger };
     const [database, engine] = [this.#database, this.#engine];
     const jobs = { database, queue, log: silentLogger, newId, now: () => null };
     const manager = createManager({ ...common, database, engine, jobs, newId, holder: 'bench' });
     return new ManagerLoop({
       ...common,
-      manager,
+      manager: queueAlone ? { ...manager, run: () => Promise.resolve(NOTHING_DONE) } : manager,
       queue,
       engine,
       receiveMax,
