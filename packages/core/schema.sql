@@ -1342,6 +1342,12 @@ create type heddle.plain_tasks as (
   rule_sets integer[]
 );
 
+create type heddle.ready_rows as (
+  lanes integer[],
+  ranks smallint[],
+  ids uuid[]
+);
+
 create type heddle.report_parts as (
   results jsonb,
   notices jsonb,
@@ -1857,6 +1863,9 @@ UNION ALL
 -- heddle.end_containers(p_ids uuid[], p_now timestamp with time zone, OUT o_ended uuid[], OUT o_parents uuid[])
 --   returns record, plpgsql, volatile
 
+-- heddle.enter_lanes(p_rows ready_rows)
+--   returns integer[], plpgsql, volatile
+
 -- heddle.failure_fingerprint(p_kind integer, p_reason text)
 --   returns bigint, sql, immutable
 
@@ -1966,7 +1975,7 @@ UNION ALL
 --   returns TABLE(first_line integer, data bytea, packed bytea), sql, stable
 
 -- heddle.make_ready(p_ids uuid[], p_now timestamp with time zone)
---   returns integer[], sql, volatile
+--   returns integer[], plpgsql, volatile
 
 -- heddle.merge_models(p_run uuid, p_items jsonb)
 --   returns void, plpgsql, volatile, set enable_seqscan=off

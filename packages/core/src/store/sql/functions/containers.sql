@@ -66,6 +66,7 @@ create or replace function unseal(p_ids uuid[], p_now timestamptz, out opened in
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
   v_later uuid[];
+  v_ready ready_rows;
 begin
   with moved as (
     update task t set sealed = false, open_gates = t.open_gates - 1,
@@ -73,16 +74,14 @@ begin
       run_at = case when t.state = :waiting and t.open_gates = 1 then greatest(t.run_at, p_now) else t.run_at end,
       updated_at = p_now
     where t.id = any(p_ids) and t.sealed and (t.state + 0) < :terminal
-    returning t.id, t.state, t.run_at, -t.priority as rank, lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
-  ), now as (
-    insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.state = :pending
-      and m.run_at <= p_now
-    on conflict do nothing returning lane
+    returning t.id, t.state = :pending as opens, t.run_at <= p_now as due, -t.priority as rank,
+      lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
   )
-  select count(*) filter (where m.state = :pending)::integer,
-    array_agg(m.id) filter (where m.state = :pending and m.run_at > p_now),
-    (select coalesce(array_agg(distinct n.lane), '{}') from now n)
-  into opened, v_later, lanes from moved m;
+  select count(*) filter (where m.opens)::integer, array_agg(m.id) filter (where m.opens and not m.due),
+    array_agg(m.lane) filter (where m.opens and m.due), array_agg(m.rank) filter (where m.opens and m.due),
+    array_agg(m.id) filter (where m.opens and m.due)
+  into opened, v_later, v_ready.lanes, v_ready.ranks, v_ready.ids from moved m;
+  lanes := enter_lanes(v_ready);
   if v_later is not null then perform make_ready(v_later, p_now); end if;
 end $$;
 

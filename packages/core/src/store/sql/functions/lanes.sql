@@ -44,3 +44,22 @@ create or replace function asked_lane()
 returns integer language sql immutable parallel safe as $$
   select -2147483647
 $$;
+
+-- Gives these tasks, which the caller has locked, their ready rows, and returns the lanes. A cancellation may have left one
+-- that a claim had locked at that time: it serves again. A row costs half as much without the search for such rows, so that
+-- larger sets search only if they meet one.
+create or replace function enter_lanes(p_rows ready_rows)
+returns integer[] language plpgsql as $$
+begin
+  if p_rows.ids is null then return '{}'; end if;
+  if cardinality(p_rows.ids) >= 32 then
+    begin
+      insert into ready (lane, rank, task_id) select * from unnest(p_rows.lanes, p_rows.ranks, p_rows.ids);
+      return array(select distinct unnest(p_rows.lanes));
+    exception when unique_violation then null;
+    end;
+  end if;
+  insert into ready (lane, rank, task_id) select * from unnest(p_rows.lanes, p_rows.ranks, p_rows.ids)
+  on conflict do nothing;
+  return array(select distinct unnest(p_rows.lanes));
+end $$;

@@ -13,6 +13,7 @@ declare
   v_from smallint[];
   v_gates integer[];
   v_later uuid[];
+  v_ready ready_rows;
 begin
   select array_agg(t.id), array_agg(t.state), array_agg(t.paused_from), array_agg(t.open_gates)
   into v_locked, v_states, v_from, v_gates
@@ -44,15 +45,14 @@ begin
       reason = case when c.fails then reason_of(c.cause) else t.reason end
     from decided c
     where t.id = c.child_id
-    returning t.id, c.fails, c.opens, t.run_at, -t.priority as rank,
+    returning t.id, c.fails, c.opens, t.run_at <= p_now as due, -t.priority as rank,
       lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
-  ), now as (
-    insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.opens and m.run_at <= p_now
-    on conflict do nothing returning lane
   )
   select array_agg(m.id) filter (where m.fails), count(*) filter (where m.opens),
-    array_agg(m.id) filter (where m.opens and m.run_at > p_now), (select array_agg(distinct n.lane) from now n)
-  into failed, opened, v_later, lanes from moved m;
+    array_agg(m.id) filter (where m.opens and not m.due), array_agg(m.lane) filter (where m.opens and m.due),
+    array_agg(m.rank) filter (where m.opens and m.due), array_agg(m.id) filter (where m.opens and m.due)
+  into failed, opened, v_later, v_ready.lanes, v_ready.ranks, v_ready.ids from moved m;
+  lanes := enter_lanes(v_ready);
   if v_later is not null then perform make_ready(v_later, p_now); end if;
 end $$;
 
@@ -66,6 +66,7 @@ declare
   v_kept uuid[];
   v_kept_closed integer[];
   v_later uuid[];
+  v_ready ready_rows;
 begin
   if not coalesce(p_locked = p_children and p_gates = p_closed and :waiting = all(p_states), false) then
     select array_agg(l.id) filter (where o.opens), array_agg(l.id) filter (where not o.opens),
@@ -82,13 +83,13 @@ begin
   with moved as (
     update task t set open_gates = 0, state = :pending, run_at = greatest(t.run_at, p_now), updated_at = p_now
     where t.id = any(v_opening)
-    returning t.id, t.run_at, -t.priority as rank, lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
-  ), now as (
-    insert into ready (lane, rank, task_id) select m.lane, m.rank, m.id from moved m where m.run_at <= p_now
-    on conflict do nothing returning lane
+    returning t.id, t.run_at <= p_now as due, -t.priority as rank,
+      lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
   )
-  select array_agg(m.id) filter (where m.run_at > p_now), (select array_agg(distinct n.lane) from now n)
-  into v_later, lanes from moved m;
+  select array_agg(m.id) filter (where not m.due), array_agg(m.lane) filter (where m.due),
+    array_agg(m.rank) filter (where m.due), array_agg(m.id) filter (where m.due)
+  into v_later, v_ready.lanes, v_ready.ranks, v_ready.ids from moved m;
+  lanes := enter_lanes(v_ready);
   if v_later is not null then perform make_ready(v_later, p_now); end if;
 end $$;
 
@@ -229,16 +230,17 @@ $$;
 
 -- Moves pending tasks to where claims find them: to their lane, or aside until they are due.
 create or replace function make_ready(p_ids uuid[], p_now timestamptz)
-returns integer[] language sql as $$
+returns integer[] language plpgsql as $$
+declare
+  v_ready ready_rows;
+begin
   with fresh as (
-    select t.id, t.run_at, -t.priority as rank, lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
+    select t.id, t.run_at, coalesce(t.run_at <= p_now, true) as due, -t.priority as rank,
+      lane_of(t.starts_by_webhook, t.needs_runner, t.kind_id) as lane
     from task t where t.id = any(p_ids)
   ), later as (
-    insert into delayed (run_at, task_id) select f.run_at, f.id from fresh f where f.run_at > p_now on conflict do nothing
-  ), now as (
-    insert into ready (lane, rank, task_id)
-    select f.lane, f.rank, f.id from fresh f where f.run_at is null or f.run_at <= p_now
-    on conflict do nothing returning lane
+    insert into delayed (run_at, task_id) select f.run_at, f.id from fresh f where not f.due on conflict do nothing
   )
-  select coalesce(array_agg(distinct lane), '{}') from now
-$$;
+  select array_agg(f.lane), array_agg(f.rank), array_agg(f.id) into v_ready from fresh f where f.due;
+  return enter_lanes(v_ready);
+end $$;

@@ -1,6 +1,6 @@
 -- Sets that functions pass to each other as one value. Their arrays have one entry per task, in one order.
 drop type if exists slot_demand, reports, report_parts, settling, settled, claim_terms, claimed, submission, new_workflows, new_edges,
-  plain_tasks, ending, picked, locked, sequence_steps, new_nodes, new_requests, runner_market, runner_bars;
+  plain_tasks, ending, picked, locked, sequence_steps, new_nodes, new_requests, runner_market, runner_bars, ready_rows;
 
 -- Reports on attempts, of distinct tasks; a null attempt means the current one. `reasons`: null if none has one.
 -- `extras`: [{id, metadata_patch, new_success, new_failures, expected_created: nodes that a generator announced, final:
@@ -65,6 +65,9 @@ create type picked as (ids uuid[], tids tid[], lanes integer[], grants text[]);
 -- otherwise `slot_version` is null.
 create type locked as (ids uuid[], kinds integer[], ruled boolean, latest timestamptz, wants bigint[],
   rule_slots bigint[], rule_max bigint[], slot_version integer);
+
+-- Tasks that become ready, and their places in the lanes.
+create type ready_rows as (lanes integer[], ranks smallint[], ids uuid[]);
 
 -- What some tasks request, by slot: how much they take; the lowest limit that rules of theirs set, or null; whether a rule
 -- checks the slot for a task that takes none of it, or some of its capacity. `stale`: whether any of the tasks has slots that
