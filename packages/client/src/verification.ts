@@ -15,10 +15,11 @@ export function verificationOf(findings: readonly FindingDto[]): NewWorkflowDto 
   const targets = Map.groupBy(findings, ({ target }) => target);
   const children = [...targets].map(([target, found]) => ({
     mode: 'sequential' as const,
-    policy: 'ContinueOnPartialFailure' as const,
     children: [
       {
         kind: 'ObjectScan',
+        // Places that are gone make the scan fail, at least in part; the verdicts of all others are kept.
+        policy: 'ContinueOnFailure' as const,
         input: { sources: sourcesOf(found), options: { verify: true, context_lines: 0, confidence: 'low' } },
       },
       { kind: 'ObjectScanAggregator', input: { target, verdicts: true } },

@@ -135,6 +135,18 @@ describe('the findings of a workflow', () => {
       await listed('list', '--only-active').then(([each]) => detailOf(each!)),
     ]);
     assert.match(ran.stderr, /1 finding was not verified: the secret is no longer at its place/);
+    assert.match(ran.stderr, /see heddle workflow get [0-9a-f-]{36}/);
+  });
+
+  test('are verified although the places of others are gone', async () => {
+    const checkedAt = async (): Promise<string> => {
+      const found = await listed('list');
+      return found.find(({ path }) => path.endsWith('b.env'))!.verification!.checked_at;
+    };
+    const before = await checkedAt();
+    const ran = await command('findings', 'verify', '--target', 'shop');
+    assert.match(ran.stderr, /1 finding was not verified/);
+    assert.ok((await checkedAt()) > before);
   });
 
   test('leave no secret in the log of the server', () => {

@@ -62,7 +62,7 @@ export async function verifyFindings(
   if (left > 0)
     output.notice(
       `${count(left, 'finding')} ${left === 1 ? 'was' : 'were'} not verified: the secret is no longer at its place, the place could not be read ` +
-        `(see heddle workflow show ${id}), or only a rule of your own finds it`,
+        `(see heddle workflow get ${id}), or only a rule of your own finds it`,
     );
   return undefined;
 }

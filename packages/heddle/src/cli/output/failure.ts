@@ -54,7 +54,7 @@ function verdictOf({ code, retryAfterSecs }: HeddleApiError): Pick<ClientFailure
     case 'NOT_FOUND':
       return {
         exit_code: CLIENT_EXIT.notFound,
-        hint: 'list existing objects: heddle batch list, heddle workflow list, heddle task list, heddle webhook list, heddle job list, heddle pool list, heddle session list',
+        hint: 'list existing objects: heddle batch list, heddle workflow list, heddle task list, heddle webhook list, heddle job list, heddle pool list, heddle findings list, heddle session list',
       };
     case 'UNAUTHENTICATED':
       return {
