@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 
 import { buildTar, type TarEntry } from '../support/archive/corpus/tar.ts';
 import { briefly, contents, readArchive } from '../support/archive/reading.ts';
-import { buildImage, digestOf, layoutFiles, savedFiles } from '../support/image/images.ts';
+import { buildImage, builtFiles, digestOf, layoutFiles, savedFiles } from '../support/image/images.ts';
 
 const BASE: readonly TarEntry[] = [{ name: 'etc/key', content: 'KEY=one\n' }];
 const IMAGE = buildImage({
@@ -51,6 +51,21 @@ test('an archive of docker save is read by layers, with its configuration, and s
     [`${configOf(OTHER)}/settings.json`]: setting,
     [`layer 2 (${other!})!b`]: 'b\n',
   });
+});
+
+test('archives of tools that build or copy images are read like those of docker save', async () => {
+  const crane = buildTar(builtFiles(IMAGE));
+  const read = await readArchive('image.tar', crane, { nested: true });
+  assert.deepEqual(read.problems, []);
+  const names = read.entries.map(({ name }) => name);
+  assert.equal(names[0], `${configOf(IMAGE)}/env`);
+  assert.equal(names[4], `layer 1 (${shown(digestOf(IMAGE.unpacked[0]!))})!etc/key`);
+  const jib = builtFiles(IMAGE).map((file) => {
+    const text = Buffer.from(file.content as Buffer).toString('latin1');
+    if (file.name === IMAGE.config) return { ...file, name: 'config.json' };
+    return file.name === 'manifest.json' ? { ...file, content: text.replace(IMAGE.config, 'config.json') } : file;
+  });
+  assert.ok('config (config.json)/env' in contents(await readArchive('image.tar', buildTar(jib), { nested: true })));
 });
 
 test('an OCI layout in a tar archive is read alike; without random access its blobs keep their names', async () => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it, type TestContext } from 'node:test';
+import { after, describe, it, test, type TestContext } from 'node:test';
+import { gzipSync } from 'node:zlib';
 
 import { systemClock } from '@heddle/base/clock';
 import { seededRandom } from '@heddle/base/random';
@@ -17,6 +18,7 @@ import { buildTar } from '../support/archive/corpus/tar.ts';
 import {
   buildImage,
   buildIndex,
+  builtFiles,
   layoutFiles,
   savedFiles,
   writeLayout,
@@ -278,9 +280,19 @@ describe('images on this machine', () => {
       const { problems } = await scanImage({ type: 'image', images: [join(folder, name)] });
       assert.match(problems[0]!.message, /is not an archive of container images/, name);
     }
+    write(join(folder, 'saved.tar.gz'), gzipSync(buildTar(savedFiles([{ image: IMAGE, tag: 'app:1' }]))));
+    const packed = await scanImage({ type: 'image', images: [join(folder, 'saved.tar.gz')] });
+    assert.match(packed.problems[0]!.message, /is compressed with gzip; unpack it first, or scan it as a path/);
     const { problems } = await scanImage({ type: 'image', images: [folder] });
     assert.match(problems[0]!.message, /index\.json lists no images/);
   });
+});
+
+test('an archive that is named as one of images may begin with any file', async (t) => {
+  const path = join(temporaryFolder(t), 'image.tar');
+  write(path, buildTar([{ name: 'README', content: 'hello' }, ...builtFiles(IMAGE)]));
+  const { findings, problems } = await scanImage({ type: 'image', images: [path] });
+  assert.deepEqual([problems, secretsIn({ findings })], [[], KEYS]);
 });
 
 describe('names and credentials', () => {

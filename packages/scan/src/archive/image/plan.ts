@@ -116,9 +116,9 @@ export class ImagePlan {
   }
 }
 
-/** Returns the digest in a file's name: `blobs/sha256/0123…`, `0123….tar`. */
+/** Returns the digest in a file's name: `blobs/sha256/0123…`, `0123….tar.gz`. */
 function digestIn(name: string): string | null {
-  const digits = /(?:^|\/)([0-9a-f]{64})(?:\.\w+)?$/.exec(name)?.[1];
+  const digits = /(?:^|\/)([0-9a-f]{64})(?:\.\w+){0,2}$/.exec(name)?.[1];
   return digits === undefined ? null : `sha256:${digits}`;
 }
 

@@ -16,9 +16,12 @@ export interface TarFile {
   kind: ArchiveEntry['kind'];
 }
 
-/** Files that archives of images begin with; other archives are not searched for an image. */
+/**
+ * Files that archives of images begin with, of Docker, Podman and tools that build or copy images (crane, Kaniko, Jib);
+ * other archives are not searched for an image.
+ */
 const FIRST_FILE =
-  /^(?:blobs\/.*|oci-layout|index\.json|manifest\.json|repositories|[0-9a-f]{64}(?:\.tar|\.json|\/.*)?)$/;
+  /^(?:blobs\/.*|oci-layout|index\.json|manifest\.json|config\.json|repositories|(?:sha256:)?[0-9a-f]{64}(?:\.tar(?:\.gz)?|\.json|\/.*)?)$/;
 
 /** The files of a tar archive of images, found by their headers alone; read at any offset. */
 export class TarImageFiles implements ImageDocuments {
@@ -39,8 +42,10 @@ export class TarImageFiles implements ImageDocuments {
   /**
    * Lists the files of an archive that may contain images; null if it does not begin like one, or has more entries than
    * permitted. A damaged archive is listed as far as it can be read.
+   *
+   * @param isNamed whether it was named as an archive of images, and so may begin with any file
    */
-  static async open(source: ByteSource, context: ArchiveContext): Promise<TarImageFiles | null> {
+  static async open(source: ByteSource, context: ArchiveContext, isNamed = false): Promise<TarImageFiles | null> {
     const problems: Problem[] = [];
     const report = (problem: Problem): void => {
       if (problem.code === 'malformed_archive') problems.push(problem);
@@ -48,13 +53,13 @@ export class TarImageFiles implements ImageDocuments {
     const budget = new ArchiveBudget({ ...context, report });
     const reader = new TarReader({ source, budget, charged: true, close: () => Promise.resolve() });
     const files: TarFile[] = [];
-    let isNamed = false;
+    let isChosen = isNamed;
     try {
       for (let entry = await reader.next(); entry !== null; entry = await reader.next()) {
         const name = entry.name.replace(/^\.\//, '');
         // The first entry may be the directory itself.
-        if (!isNamed && name !== '' && !FIRST_FILE.test(name)) return null;
-        isNamed ||= name !== '';
+        if (!isChosen && name !== '' && !FIRST_FILE.test(name)) return null;
+        isChosen ||= name !== '';
         files.push({ name, offset: source.position, size: entry.size_hint, kind: entry.kind });
       }
     } catch (error) {

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 
 import { RootBudget } from '../../archive/context.ts';
 import { ByteSource } from '../../archive/byte-source.ts';
+import { DETECT_BYTES, detectArchive } from '../../archive/detect.ts';
+import { type ArchiveFormat, COMPRESSED_FORMATS } from '../../archive/port.ts';
 import { DOCUMENT_BYTES_MAX, isDigest } from '../../archive/image/documents.ts';
 import { type ChoosePlatforms, type ImageBlob, type ImageDocuments, ImagePlan } from '../../archive/image/plan.ts';
 import { fileOf, TarImageFiles } from '../../archive/image/tar-files.ts';
@@ -95,7 +97,7 @@ export class TarStore implements ImageStore {
   async plan(choose: ChoosePlatforms | null, version: string | null): Promise<PlannedImage> {
     const files = await this.#list();
     const plan = await files.plan(choose ?? undefined);
-    if (plan === null) throw this.#refusal();
+    if (plan === null) throw await this.#refusal();
     const parts = JSON.stringify([plan.parts, files.files]);
     return { version: unchanged(this.#path, Buffer.from(parts), version), plan };
   }
@@ -115,12 +117,12 @@ export class TarStore implements ImageStore {
   /** The files are found with a reader of its own, which stays open for the documents. */
   async #listOnce(): Promise<TarImageFiles> {
     const reader = (this.#reader = await this.#openFile(this.#path));
-    if (reader.access !== 'range') throw this.#refusal();
+    if (reader.access !== 'range') throw await this.#refusal();
     // Every layer has its own limits; the archive around them needs none but the number of its files.
     const options = { ...SCAN_DEFAULTS.archives, entriesMax: FILES_MAX };
     const context = { path: this.#path, depth: 0, options, root: new RootBudget(options), report: () => undefined };
-    const files = await TarImageFiles.open(new ByteSource(reader), context);
-    if (files === null) throw this.#refusal();
+    const files = await TarImageFiles.open(new ByteSource(reader), context, true);
+    if (files === null) throw await this.#refusal();
     return files;
   }
 
@@ -128,8 +130,19 @@ export class TarStore implements ImageStore {
     return FILES.open({ path, locator: locatorOf(this.#path) });
   }
 
-  #refusal(): Error {
-    return new Error(`${this.#path} is not an archive of container images; name one of docker save, or an OCI layout`);
+  async #refusal(): Promise<Error> {
+    const format = await this.#format();
+    return new Error(
+      COMPRESSED_FORMATS.some((each) => each === format)
+        ? `${this.#path} is compressed with ${format}; unpack it first, or scan it as a path, without --image`
+        : `${this.#path} is not an archive of container images; name one of docker save, or an OCI layout`,
+    );
+  }
+
+  async #format(): Promise<ArchiveFormat | null> {
+    const head = new Uint8Array(DETECT_BYTES);
+    const length = (await this.#reader?.read(head, 0, head.length, 0)) ?? 0;
+    return detectArchive(this.#path, head.subarray(0, length));
   }
 
   async close(): Promise<void> {
