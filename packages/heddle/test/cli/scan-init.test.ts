@@ -90,7 +90,11 @@ test('the hook refuses a commit with a new secret, and lets known ones and clean
 });
 
 test('the jobs are valid YAML, and their commands fail for new secrets only', async (t) => {
-  const repository = new Repository(t, { 'old.env': `A=${key('a')}\n`, "it's/skipped.txt": key('d') });
+  const repository = new Repository(t, {
+    'old.env': `A=${key('a')}\n`,
+    "it's/skipped.txt": key('d'),
+    'damaged.rar': 'Rar!\x1a\x07\x01\x00 and nothing else',
+  });
   await repository.init('--github-workflow', '--gitlab-job', '--exclude', "it's");
   const workflow = parse(repository.read('.github/workflows/heddle-scan.yml')) as {
     jobs: Record<string, { steps: { run?: string }[] }>;
@@ -107,6 +111,7 @@ test('the jobs are valid YAML, and their commands fail for new secrets only', as
     assert.ok(command.startsWith(`npx --yes @heddle/scan@${version} . `), command);
     const { status, text } = repository.shell(command);
     assert.equal(status, 0, text);
+    assert.match(text, /not everything was scanned completely/);
   }
   repository.write('new.env', `B=${key('b')}\n`);
   for (const command of commands) assert.equal(repository.shell(command).status, 1, command);

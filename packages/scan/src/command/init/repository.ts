@@ -41,7 +41,7 @@ export async function inspectSetup(directory: string): Promise<RepositorySetup> 
       files: files.filter((name) => existsSync(pathOf(root, name))),
     };
   } catch (error) {
-    throw refused(`${directory}: ${messageOf(error)}`, error);
+    throw refused(messageOf(error), error);
   }
 }
 
