@@ -18,7 +18,8 @@ import { ScanOutcomes } from './outcome.ts';
 import { openOutput, type OpenTemplate, Reports, type ReportTerminal } from './reports.ts';
 import { isBuiltinOnly } from './rule-files.ts';
 import { sourcesOf, STDIN } from './sources.ts';
-import { SpooledInput } from './spooled-input.ts';
+import { refuseNoDiff } from './diff-input.ts';
+import { isPipe, SpooledInput } from './spooled-input.ts';
 import { untilInterrupted } from '@heddle/base/terminal/signals';
 
 /** Exit codes of `heddle scan`: errors take precedence over findings, findings over skipped input. */
@@ -67,13 +68,19 @@ export async function runScan(request: ScanRequest, terminal: ScanTerminal): Pro
 }
 
 async function scan(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
-  const spool = request.diff === STDIN ? new SpooledInput() : null;
+  const spool = spoolOf(request.diff);
   try {
     await spool?.fill(interrupted);
+    if (request.diff !== null) refuseNoDiff(spool?.path ?? request.diff, request.diff);
     return await scanSources(spool === null ? request : { ...request, diff: spool.path }, terminal, interrupted);
   } finally {
     spool?.remove();
   }
+}
+
+function spoolOf(diff: string | null): SpooledInput | null {
+  if (diff === STDIN) return new SpooledInput(null);
+  return diff !== null && isPipe(diff) ? new SpooledInput(diff) : null;
 }
 
 async function scanSources(request: ScanRequest, terminal: ScanTerminal, interrupted: AbortSignal): Promise<ScanExit> {
@@ -104,7 +111,7 @@ async function scanSources(request: ScanRequest, terminal: ScanTerminal, interru
       baselineFile.commit();
       notice(`${collector.size} fingerprints written to ${baselineFile.path}`);
     }
-    if (!request.quiet && (request.format !== 'text' || request.output !== null)) {
+    if (!request.quiet && ending !== 'closed' && (request.format !== 'text' || request.output !== null)) {
       for (const line of summaryLines(summary, outcomes.problems, terminal.paintError)) terminal.notice(line);
     }
     return conclude(request, terminal, summary, ending);
