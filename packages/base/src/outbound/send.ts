@@ -137,6 +137,7 @@ const NETWORK_FAILURES: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'address not available',
   ETIMEDOUT: 'connection timed out',
   UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
+  UND_ERR_PRX_CONN: 'the proxy could not connect',
   UND_ERR_SOCKET: 'connection closed before a response',
   UND_ERR_HEADERS_OVERFLOW: 'the response headers are too large',
 };
@@ -147,6 +148,9 @@ function explain(error: unknown): SendFailure {
   if (error instanceof errors.InvalidArgumentError) {
     return { failure: 'unsendable', error: `the request cannot be sent: ${error.message}` };
   }
+  // undici has no class of its own for the answer of a proxy.
+  if (error instanceof errors.RequestAbortedError && error.message.startsWith('Proxy response'))
+    return { failure: 'network', error: 'the proxy could not connect' };
   if (error instanceof errors.HTTPParserError) return { failure: 'network', error: 'the response is not valid HTTP' };
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
   if (code === undefined) return { failure: 'network', error: error instanceof Error ? error.name : 'unknown failure' };

@@ -82,12 +82,16 @@ describe('where a secret may be sent', () => {
 });
 
 describe('a proxy', () => {
-  /** A proxy that tunnels to `target`, whatever it is asked for. */
-  async function startProxy(target: number) {
+  /** A proxy that tunnels to `target`, whatever it is asked for; null: it refuses. */
+  async function startProxy(target: number | null) {
     const asked: string[] = [];
     const server = createServer((_request, response) => response.writeHead(400).end());
     server.on('connect', (request, socket, head) => {
       asked.push(request.url ?? '');
+      if (target === null) {
+        socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+        return;
+      }
       const onward = connect(target, '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
         onward.write(head);
@@ -119,6 +123,14 @@ describe('a proxy', () => {
     }
     assert.deepEqual(proxy.asked, ['provider.example:80', 'provider.example:80']);
     assert.equal(provider.received[0]!.headers.authorization, `Bearer ${SECRET}`);
+  });
+
+  test('that refuses is the reason for which there is no verdict', async () => {
+    await using proxy = await startProxy(null);
+    const endpoints = [{ name: 'made-up', url: 'http://provider.example' }];
+    await using made = verifying({ endpoints, allow: [], proxy: proxy.url });
+    const { reason } = await made.verifier.verify(foundSecret(SECRET));
+    assert.equal(reason, 'Made-up did not answer: the proxy could not connect');
   });
 
   test('is not asked for internal addresses, nor for the exceptions of the environment', async () => {
