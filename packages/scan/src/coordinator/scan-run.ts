@@ -328,7 +328,9 @@ export class ScanRun {
       this.#fail(error);
       return;
     }
-    const message = messageOf(error);
+    const text = messageOf(error);
+    // Many messages begin with the name of their source.
+    const message = text.startsWith(`${source.name}: `) ? text.slice(source.name.length + 2) : text;
     this.#results.add(
       this.#discovery.found,
       [],

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { CommandDirectory } from '../support/command-directory.ts';
 import { bucketSource } from '../../src/command/bucket-sources.ts';
 import { forgeAddress } from '../../src/source/forge/address.ts';
+import { networkAdvice } from '../../src/source/bucket/store.ts';
 import { rateLimitWaitMs } from '../../src/source/forge/rate-limit.ts';
 
 const request = {
@@ -14,6 +15,18 @@ const request = {
   gcsEndpoint: null,
   azureEndpoint: 'http://127.0.0.1:10000/account/',
 };
+
+test('a service that cannot be reached is said to be so, as every library reports it', () => {
+  const messages = [
+    'connect ECONNREFUSED 127.0.0.1:1',
+    'request to http://a/b failed, reason: getaddrinfo ENOTFOUND a',
+  ];
+  assert.deepEqual(messages.map(networkAdvice), [
+    'the service cannot be reached (ECONNREFUSED); check its address and the network',
+    'the service cannot be reached (ENOTFOUND); check its address and the network',
+  ]);
+  assert.equal(networkAdvice('the certificate has expired'), null);
+});
 
 test('a path names a bucket of a provider', () => {
   const { azureEndpoint: _endpoint, ...rest } = request;

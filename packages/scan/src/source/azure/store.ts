@@ -7,6 +7,7 @@ import {
   type BucketPage,
   type BucketStore,
   loadPackage,
+  networkAdvice,
   type RangeAnswer,
   type RangeRequest,
   type ReadFailure,
@@ -105,9 +106,10 @@ export class AzureStore implements BucketStore {
       return `there is no container ${this.#spec.container}; check its name and that of the account`;
     if (statusCode === 401 || statusCode === 403)
       return 'access denied; these credentials need the role Storage Blob Data Reader, or a SAS to list and read';
-    if (name === 'CredentialUnavailableError' || name === 'AggregateAuthenticationError')
+    const hasOnlyToken = /^Bearer token authentication is not permitted/.test(message);
+    if (name === 'CredentialUnavailableError' || name === 'AggregateAuthenticationError' || hasOnlyToken)
       return 'no credentials were found; set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or run: az login';
-    return firstLineOf(message);
+    return networkAdvice(message) ?? firstLineOf(message);
   }
 }
 

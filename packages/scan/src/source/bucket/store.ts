@@ -76,3 +76,11 @@ export async function loadPackage<T>(load: () => Promise<T>, scheme: string, nam
     throw new Error(`${scheme} requires a package; run: npm install ${name}`, { cause: error });
   }
 }
+
+const NETWORK_CODE = /\b(?:ECONNREFUSED|ECONNRESET|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|ETIMEDOUT)\b/;
+
+/** Returns the remedy if a message is one of the network, as the libraries of all providers report it; else null. */
+export function networkAdvice(message: string): string | null {
+  const code = NETWORK_CODE.exec(message)?.[0];
+  return code === undefined ? null : `the service cannot be reached (${code}); check its address and the network`;
+}

@@ -5,6 +5,7 @@ import {
   type BucketPage,
   type BucketStore,
   loadPackage,
+  networkAdvice,
   type RangeAnswer,
   type RangeRequest,
   type ReadFailure,
@@ -145,7 +146,7 @@ export class GcsStore implements BucketStore {
       return 'access denied; these credentials need storage.objects.list and storage.objects.get';
     if (/default credentials/i.test(message))
       return 'no credentials were found; set GOOGLE_APPLICATION_CREDENTIALS, or run: gcloud auth application-default login';
-    return message;
+    return networkAdvice(message) ?? message;
   }
 }
 

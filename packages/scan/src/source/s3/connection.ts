@@ -1,7 +1,7 @@
 import type * as Sdk from '@aws-sdk/client-s3';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { SourceSpec } from '../../options.ts';
-import { loadPackage } from '../bucket/store.ts';
+import { loadPackage, networkAdvice } from '../bucket/store.ts';
 
 export type S3Spec = Extract<SourceSpec, { type: 's3' }>;
 export type S3Sdk = typeof Sdk;
@@ -55,7 +55,8 @@ const READING = 's3:ListBucket for the bucket and s3:GetObject for its objects';
  */
 export function explain(spec: S3Spec, error: unknown, permissions = READING): Error {
   const { name, message } = error as Error;
-  return new Error(`${addressOf(spec)}: ${adviceOf(spec, name, permissions) ?? `${name}: ${message}`}`, {
+  const advice = adviceOf(spec, name, permissions) ?? networkAdvice(message) ?? `${name}: ${message}`;
+  return new Error(`${addressOf(spec)}: ${advice}`, {
     cause: error,
   });
 }
