@@ -24,6 +24,7 @@ test('the line shows progress, and whether the total is known', () => {
     progressText({ ...PROGRESS, discovery_done: true, problems: 3 }, 2000),
     '1,204 of 20,000 objects, 12.3 MB at 6 MB/s, 2 findings, 3 problems',
   );
+  assert.match(progressText({ ...PROGRESS, findings: 1, problems: 1 }, 1000), /, 1 finding, 1 problem$/);
 });
 
 test('on a terminal it is redrawn below the findings, and removed at the end', async () => {

@@ -44,6 +44,13 @@ const refusals: [string, string[], RegExp][] = [
   ['a frontier that archives do not fit', ['--frontier', '2'], /--frontier 2: must be larger than --archive-depth/],
   ['an unknown rule', ['--enable', 'test-tokn'], /--enable test-tokn: unknown rule; did you mean "test-token"/],
   ['a bucket without a name', ['s3://'], /has no bucket/],
+  ['text in place of a diff', ['--diff', at('clean/words.txt')], /contains no diff; it must be in the unified format/],
+  ['a group that leads elsewhere', ['--gitlab', '../x'], /--gitlab \.\.\/x: must be a group/],
+  [
+    'an endpoint of no verification',
+    ['--verify', '--verify-endpoint', 'nothing-like-it=https://example.com'],
+    /no rule has such a verification; `heddle scan rules --json` names those of all rules$/,
+  ],
   ['flags of S3 without S3', ['--s3-region', 'x'], /--s3-region needs a path such as s3:/],
   ['revisions without a history', ['--revisions', 'main'], /--revisions needs --git/],
   ['a repository by its address', ['--git', 'https://example.com/a.git'], /clone it first/],

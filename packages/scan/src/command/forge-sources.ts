@@ -40,8 +40,8 @@ export const FORGE_OPTIONS = {
 type ForgeRequest = ValuesOf<typeof FORGE_OPTIONS>;
 
 const OWNERS: Readonly<Record<ForgeType, { form: RegExp; allowed: string }>> = {
-  github: { form: /^[\w-]+(?:\/[\w.-]+)?$/, allowed: 'an organization, a user, or OWNER/REPOSITORY' },
-  gitlab: { form: /^[\w.-]+(?:\/[\w.-]+)*$/, allowed: 'a group, or GROUP/PROJECT' },
+  github: { form: /^[\w-]+(?:\/[.-]*\w[\w.-]*)?$/, allowed: 'an organization, a user, or OWNER/REPOSITORY' },
+  gitlab: { form: /^[.-]*\w[\w.-]*(?:\/[.-]*\w[\w.-]*)*$/, allowed: 'a group, or GROUP/PROJECT' },
 };
 
 /** Returns the sources of the named organizations and groups. */

@@ -1,6 +1,7 @@
 import type { ScanProgress } from '../result.ts';
 import { displayFor, grouped, type LiveDisplay, type LiveDisplayOptions } from '@heddle/base/terminal/live-progress';
 import { printable } from '@heddle/base/terminal/text';
+import { counted } from '../report/figures.ts';
 
 /** The progress of a scan, on standard error. */
 export type ScanDisplay = LiveDisplay<ScanProgress>;
@@ -10,7 +11,7 @@ export function scanDisplayFor(options: LiveDisplayOptions): ScanDisplay {
   return displayFor(options, { counts: progressText, current: currentText });
 }
 
-/** `1,204 of 20,000 objects, 12.3 MB at 340 MB/s, 2 findings`. */
+/** `1,204 of 20,000 objects, 12.3 MB at 340 MB/s, 1 finding`. */
 export function progressText(progress: ScanProgress, elapsedMs: number): string {
   const {
     objects_discovered,
@@ -27,8 +28,8 @@ export function progressText(progress: ScanProgress, elapsedMs: number): string 
     : `${grouped(objects_completed)} objects, ${grouped(objects_discovered)} found so far`;
   const megabytes = bytes_scanned / 1e6;
   const rate = elapsedMs <= 0 ? 0 : (megabytes * 1000) / elapsedMs;
-  const parts = [share, `${megabytes.toFixed(1)} MB at ${rate.toFixed(0)} MB/s`, `${grouped(findings)} findings`];
-  if (problems > 0) parts.push(`${grouped(problems)} problems`);
+  const parts = [share, `${megabytes.toFixed(1)} MB at ${rate.toFixed(0)} MB/s`, counted(findings, 'finding')];
+  if (problems > 0) parts.push(counted(problems, 'problem'));
   if (verifying > 0) parts.push(`${grouped(verifying)} being verified`);
   if (waiting_for !== undefined) parts.push(printable(waiting_for));
   return parts.join(', ');

@@ -17,6 +17,8 @@ export interface ListedRule {
   regex: string | null;
   path: string | null;
   source: string;
+  /** The name of its verification. */
+  verification: string | null;
 }
 
 /** Returns the rules that a scan with this choice would use. */
@@ -24,8 +26,9 @@ export function listRules(choice: RuleChoice, notice: (text: string) => void): L
   const { rules } = ruleSetOf(choice, [], notice);
   return rules
     .filter(({ skip_report }) => !skip_report)
-    .map(({ id, description, tags, keywords, entropy, regex, path, source }) => {
-      return { id, description, tags, keywords, entropy, regex: regex ?? null, path: path ?? null, source };
+    .map(({ id, description, tags, keywords, entropy, regex = null, path = null, source, verify }) => {
+      const verification = typeof verify === 'object' ? verify.name : null;
+      return { id, description, tags, keywords, entropy, regex, path, source, verification };
     });
 }
 

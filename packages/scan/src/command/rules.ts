@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { parse, stringify } from 'smol-toml';
 
 import { HeddleError } from '@heddle/base/errors';
-import { nameRemedy } from '@heddle/base/suggest';
+import { suggestName } from '@heddle/base/suggest';
 import { extendedPath, loadRules } from '../detect/rules/load-rules.ts';
 import { parseRules } from '../detect/rules/parse-rules.ts';
 import type { RuleSet } from '../detect/rules/rule.ts';
@@ -103,10 +103,9 @@ export function refuseUnknownEndpoints(rules: readonly RuleText[], endpoints: re
   const specs = loadRules({ rules }).rules.flatMap(({ verify }) => (typeof verify === 'object' ? [verify.name] : []));
   const names = [...new Set(specs)].sort();
   const unknown = endpoints.find(({ name }) => !names.includes(name));
-  if (unknown !== undefined)
-    throw refused(
-      `--verify-endpoint ${unknown.name}: no rule has such a verification${nameRemedy(unknown.name, names)}`,
-    );
+  if (unknown === undefined) return;
+  const hint = nearOr(unknown.name, names, '`heddle scan rules --json` names those of all rules');
+  throw refused(`--verify-endpoint ${unknown.name}: no rule has such a verification${hint}`);
 }
 
 function refuseUnknown(texts: readonly RuleText[], { enable, disable }: RuleChoice): void {
@@ -118,10 +117,14 @@ function refuseUnknown(texts: readonly RuleText[], { enable, disable }: RuleChoi
   ] as const) {
     const unknown = names.find((name) => !ids.includes(name));
     if (unknown === undefined) continue;
-    const near = nameRemedy(unknown, ids);
-    const hint = near.startsWith('; did you mean') ? near : '; `heddle scan rules` lists all rules';
-    throw refused(`${flag} ${unknown}: unknown rule${hint}`);
+    throw refused(`${flag} ${unknown}: unknown rule${nearOr(unknown, ids, '`heddle scan rules` lists all rules')}`);
   }
+}
+
+/** Returns a similar name, or what lists the names, which are too many for a message. */
+function nearOr(given: string, known: readonly string[], list: string): string {
+  const near = suggestName(given, known);
+  return near === null ? `; ${list}` : `; did you mean "${near}"?`;
 }
 
 /** Reports an invalid rule set as a fault of the user's input. */

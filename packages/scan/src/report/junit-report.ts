@@ -56,7 +56,7 @@ export class JunitReport implements ScanReport {
     ];
     this.#findings.write(
       `    <testcase classname="${xmlText(path)}" name="${xmlText(`${rule_id} at ${line}:${column}`)}" file="${xmlText(path)}" line="${line}">\n` +
-        `      <failure type="${xmlText(rule_id)}" message="${xmlText(`${description} at ${place}`)}">${xmlText(lines.join('\n'))}</failure>\n` +
+        `      <failure type="${xmlText(rule_id)}" message="${xmlText(`${place}: ${description}`)}">${xmlText(lines.join('\n'))}</failure>\n` +
         '    </testcase>\n',
     );
   }

@@ -141,7 +141,7 @@ export function summaryLines(summary: ReportSummary, problems: ProblemTally, pai
   const speed = bytes_scanned < RATE_BYTES_MIN ? '' : ` (${rate(bytes_scanned, duration_ms)})`;
   const scanned = `${counted(objects_completed, 'object')}, ${byteCount(bytes_scanned)} in ${elapsed(duration_ms)}${speed}`;
   const lines = [`${verdict} ${distinct === reported ? 'in' : 'of'} ${scanned}`];
-  if (summary.verdicts !== undefined) lines.push(`  verified: ${verdictCountsText(summary.verdicts)}`);
+  if (summary.verdicts !== undefined) lines.push(`  findings verified: ${verdictCountsText(summary.verdicts)}`);
   if (baseline !== undefined) {
     const gone =
       baseline.gone === 0

@@ -121,3 +121,15 @@ test('missing files and invalid TOML are reported and never thrown', () => {
   assert.match(testRules(join(directory, 'none')).faults.join(), /no such file/);
   assert.match(testRules(toml).faults.join(), /not valid TOML/);
 });
+
+test('the list of rules names the verification of each', () => {
+  const path = write('own.toml', `${OWN}verify = 'github'\n\n[[rules]]\nid = 'other'\nregex = '''other_[0-9]{8}'''\n`);
+  const listed = listRules({ ...NONE, ruleFiles: [path] }, () => undefined);
+  assert.deepEqual(
+    listed.map(({ id, verification }) => [id, verification]),
+    [
+      ['own', 'github'],
+      ['other', null],
+    ],
+  );
+});

@@ -50,6 +50,7 @@ test('findings fail, unscanned objects are errors, notices are skipped', () => {
     xml,
     /<testcase classname="src\/app\.env" name="github-personal-access-token at 3:7" file="src\/app\.env" line="3">/,
   );
+  assert.match(xml, /<failure type="github-personal-access-token" message="src\/app\.env:3:7: GitHub personal/);
 });
 
 test('an aborted scan is an error with its reason', () => {

@@ -117,7 +117,7 @@ class SqliteReader implements ArchiveReader {
       yield text;
     }
     yield '}\n';
-    if (cut > 0) this.#report(`${cut} rows are longer than what is read of one, or damaged`, path);
+    if (cut > 0) this.#report(`rows that are damaged, or longer than what is read of one: ${cut}`, path);
   }
 
   /** Visits every tree once more, whether or not its rows were scanned: an index has copies of them. */

@@ -112,7 +112,10 @@ export function savedFiles(images: readonly { image: BuiltImage; tag: string }[]
 
 /** The files of an archive as crane, ko and Kaniko write it: the configuration first, and compressed layers. */
 export function builtFiles(image: BuiltImage): TarEntry[] {
-  const layers = image.layers.map((digest) => ({ name: `${digest.slice(7)}.tar.gz`, content: image.blobs.get(digest)! }));
+  const layers = image.layers.map((digest) => ({
+    name: `${digest.slice(7)}.tar.gz`,
+    content: image.blobs.get(digest)!,
+  }));
   const manifest = [{ Config: image.config, RepoTags: ['app:1'], Layers: layers.map(({ name }) => name) }];
   return [
     { name: image.config, content: image.blobs.get(image.config)! },
