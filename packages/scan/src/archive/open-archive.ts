@@ -11,6 +11,7 @@ import { openPdf } from './pdf/reader.ts';
 import { RarReader } from './rar/reader.ts';
 import { RpmReader } from './rpm/reader.ts';
 import { openSevenZip } from './sevenzip/reader.ts';
+import { SqliteLogReader } from './sqlite/log-reader.ts';
 import { openSqlite } from './sqlite/reader.ts';
 import { TarReader } from './tar/reader.ts';
 import { openZip } from './zip/open.ts';
@@ -70,6 +71,8 @@ async function readerOf(
       return await openPdf(source, budget, close);
     case 'sqlite':
       return await openSqlite(source, budget, close);
+    case 'sqlite-wal':
+      return new SqliteLogReader(source, budget, close);
     case 'rar':
       return new RarReader(source, budget, close);
     case 'gzip':

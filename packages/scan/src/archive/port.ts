@@ -1,6 +1,7 @@
 import type { ObjectReader } from '../source/port.ts';
 
-export type ArchiveFormat = CompressedFormat | 'zip' | 'tar' | 'deb' | 'rpm' | 'cpio' | '7z' | 'rar' | 'sqlite' | 'pdf';
+export type ArchiveFormat =
+  CompressedFormat | 'zip' | 'tar' | 'deb' | 'rpm' | 'cpio' | '7z' | 'rar' | 'sqlite' | 'sqlite-wal' | 'pdf';
 
 /** Formats of one compressed file. */
 export type CompressedFormat = (typeof COMPRESSED_FORMATS)[number];

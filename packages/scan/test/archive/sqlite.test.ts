@@ -7,6 +7,7 @@ import fc from 'fast-check';
 
 import { detectArchive } from '../../src/archive/open-archive.ts';
 import { MEMORY_BYTES_MAX } from '../../src/archive/memory-copy.ts';
+import { separated } from '../../src/archive/sqlite/remains.ts';
 import { columnsOf } from '../../src/archive/sqlite/records.ts';
 import { contents, readArchive } from '../support/archive/reading.ts';
 import { optionsFor, scan, temporaryFolder, write } from '../support/scan-fixture.ts';
@@ -40,7 +41,7 @@ suite('SQLite databases', () => {
         assert.match(files['settings.json']!, /"key": "big", "value": -9007199254740993\}/);
         const unused = Buffer.from(files['unused space']!).toString('latin1').replaceAll('\0', '');
         assert.ok(unused.includes('text of a dropped table'));
-        assert.ok(unused.includes('token-0150'));
+        assert.match(unused, /user 150\n(?:t|.t)oken-0150/);
         // Pages may keep copies of rows that moved elsewhere, but not of all.
         assert.ok(!unused.includes('token-0190'));
       }
@@ -58,6 +59,56 @@ suite('SQLite databases', () => {
     assert.deepEqual(
       findings.map(({ path, key_path }) => [path.slice(folder.length + 1), key_path]),
       [['a.db!users.json', '….190.token']],
+    );
+  });
+
+  test('values of deleted rows are on lines of their own, as far as rows can be recognized', () => {
+    const intact = Buffer.from('\x0e\x05\x04\x00\x15\x19nameSECRET', 'latin1');
+    const rowOf = (start: string): string => separated(Buffer.from(start, 'latin1')).toString('latin1');
+    assert.match(separated(intact).toString('latin1'), /name\nSECRET\n$/);
+    // A free block: the next one, its length, then what its header has left of the row.
+    assert.match(rowOf('\0\0\0\x10\x15\x19nameSECRET'), /name\nSECRET\n$/);
+    assert.match(rowOf('\0\0\0\x11\x03\x15\x19nameSECRET'), /name\nSECRET\n$/);
+    // Two neighbors, of which the second was deleted first, or not overwritten.
+    assert.match(rowOf('\0\0\0\x20\x15\x19nameSECRET\0\0\0\x10\x15\x19nextSECOND'), /name\nSECRET\n.*next\nSECOND\n$/s);
+    assert.match(rowOf(`\0\0\0\x20\x15\x19nameSECRET${intact.toString('latin1')}`), /name\nSECRET\n.*name\nSECRET\n$/s);
+    for (const other of ['', 'plain text without a row', '\x0e\x05\x04\x00\x15\x17nameSECRET', '\0\0\0\x10'])
+      assert.equal(rowOf(other), other);
+  });
+
+  test('separating values loses no byte, whatever the bytes are', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
+        const given = Buffer.from(bytes);
+        const without = (each: Buffer): string => each.toString('latin1').replaceAll('\n', '');
+        assert.equal(without(separated(given)), without(given));
+      }),
+      { numRuns: Number(process.env['HEDDLE_PROPERTY_RUNS'] ?? 300) },
+    );
+  });
+
+  test('pages of a write-ahead log are read, with each value on a line of its own', async () => {
+    const header = Buffer.alloc(32);
+    header.writeUInt32BE(0x377f0682);
+    header.writeUInt32BE(512, 8);
+    const row = Buffer.from('\x0e\x05\x04\x00\x15\x19nameSECRET', 'latin1');
+    const pageOf = (start: string): Buffer => Buffer.concat([Buffer.from(start.padEnd(512 - row.length, '\0')), row]);
+    // The first page of a database does not make the log one.
+    const log = Buffer.concat([header, Buffer.alloc(24), pageOf('SQLite format 3'), Buffer.alloc(24), pageOf('')]);
+    assert.equal(detectArchive('a', log), 'sqlite-wal');
+    for (const access of ['range', 'carry'] as const) {
+      const { entries, problems } = await readArchive('a.db-wal', log, { access });
+      const pages = entries[0]!.content!;
+      assert.deepEqual([problems, entries.length, detectArchive('pages', pages.subarray(0, 512))], [[], 1, null]);
+      assert.equal(pages.toString('latin1').split('name\nSECRET\n').length, 3);
+    }
+    const cut = await readArchive('a.db-wal', log.subarray(0, 700));
+    assert.equal(contents(cut)['pages']!.split('name\nSECRET\n').length, 2);
+    header.writeUInt32BE(513, 8);
+    const damaged = await readArchive('a.db-wal', header);
+    assert.deepEqual(
+      damaged.problems.map(({ message }) => message),
+      ['the header of the write-ahead log is damaged'],
     );
   });
 

@@ -1,5 +1,7 @@
 import type { ByteSource } from '../byte-source.ts';
 import { Damage } from '../unpack/unpacker.ts';
+import { varint } from './numbers.ts';
+import { separated } from './remains.ts';
 
 /** Bytes of a row that are read, over all of its pages. */
 const ROW_BYTES_MAX = 4 * 1024 * 1024;
@@ -84,15 +86,15 @@ export class SqlitePages {
   /** Returns the parts of a page that hold no row: all of it, or the space of deleted rows on a page that a tree has. */
   async unusedParts(number: number): Promise<Buffer[]> {
     const bytes = await this.page(number);
-    if (!this.isUsed(number)) return [bytes];
+    if (!this.isUsed(number)) return [separated(bytes)];
     const at = number === 1 ? HEADER_BYTES : 0;
     if (bytes.length < at + 12 || !Object.values<number>(KIND).includes(bytes[at]!)) return [];
     const isNode = bytes[at] === KIND.table_node || bytes[at] === KIND.index_node;
     const pointersEnd = at + (isNode ? 12 : 8) + 2 * bytes.readUInt16BE(at + 3);
-    const parts = [bytes.subarray(pointersEnd, Math.max(pointersEnd, bytes.readUInt16BE(at + 5) || 65_536))];
+    const parts = [separated(bytes.subarray(pointersEnd, Math.max(pointersEnd, bytes.readUInt16BE(at + 5) || 65_536)))];
     // Blocks between rows follow one another upwards.
     for (let block = bytes.readUInt16BE(at + 1), before = 0; block > before && block + 4 <= bytes.length;) {
-      parts.push(bytes.subarray(block + 4, block + bytes.readUInt16BE(block + 2)), SEPARATOR);
+      parts.push(separated(bytes.subarray(block, block + bytes.readUInt16BE(block + 2))), SEPARATOR);
       before = block;
       block = bytes.readUInt16BE(block);
     }
@@ -216,26 +218,3 @@ export class SqlitePages {
     this.#used[page >> 3]! |= 1 << (page & 7);
   }
 }
-
-/** Reads a number of seven bits for each byte, the highest first; the ninth byte has eight. Larger ones are bigints. */
-export function varint(bytes: Buffer, at: number): { value: number | bigint; end: number } | null {
-  let value = 0;
-  for (let index = 0; index < SMALL_BYTES; index++) {
-    const byte = bytes[at + index];
-    if (byte === undefined) return null;
-    value = value * 128 + (byte & 0x7f);
-    if (byte < 0x80) return { value, end: at + index + 1 };
-  }
-  let large = BigInt(value);
-  for (let index = SMALL_BYTES; index < 9; index++) {
-    const byte = bytes[at + index];
-    if (byte === undefined) return null;
-    if (index === 8) return { value: BigInt.asIntN(64, (large << 8n) | BigInt(byte)), end: at + 9 };
-    large = (large << 7n) | BigInt(byte & 0x7f);
-    if (byte < 0x80) return { value: large, end: at + index + 1 };
-  }
-  return null;
-}
-
-/** Bytes of a number that is exact without a bigint. */
-const SMALL_BYTES = 7;

@@ -1,10 +1,7 @@
 import type { TextEncoding } from './pages.ts';
-import { varint } from './pages.ts';
+import { sizeOf, varint } from './numbers.ts';
 
 export type SqliteValue = string | number | bigint | null;
-
-/** Bytes of integers by their serial type. */
-const INTEGER_BYTES = [0, 1, 2, 3, 4, 6, 8];
 
 /** Returns the values of a record as far as it has them; blobs as text, with U+FFFD for what is none. */
 export function valuesOf(payload: Buffer, encoding: TextEncoding): SqliteValue[] {
@@ -18,7 +15,7 @@ export function valuesOf(payload: Buffer, encoding: TextEncoding): SqliteValue[]
     if (type === null) break;
     at = type.end;
     const kind = Number(type.value);
-    const length = kind >= 12 ? (kind - (kind % 2 === 0 ? 12 : 13)) / 2 : kind === 7 ? 8 : (INTEGER_BYTES[kind] ?? 0);
+    const length = sizeOf(kind);
     if (!(length >= 0) || body > payload.length) break;
     values.push(valueOf(payload.subarray(body, body + length), kind, encoding));
     body += length;
