@@ -210,6 +210,10 @@ test('a line is explained alike wherever it is: in any chunk, encoded, in an arc
   assert.deepEqual(encoded.decoded, [{ encodings: ['base64'], text: 'some text and x = pl*** and more text' }]);
   const archive = await explain(directory, 'packed.gz:2', ...rules);
   assert.match(archive.obstacles.join(), /it is an archive \(name an entry/);
+  const missing = await explain(directory, 'packed.gz!other:1', ...rules);
+  assert.deepEqual(missing.obstacles, [
+    'no entry of this name was scanned: check the name, or whether any rule applies to its path',
+  ]);
 });
 
 test('what keeps a file out of a scan is named', async (t) => {

@@ -87,7 +87,9 @@ function obstaclesOf({ place, problems, explained, filters, findings }: Explanat
   if (explained?.is_exempt === true) obstacles.push('an allow list of the rules exempts the whole file');
   if (explained === null && problems.length === 0 && findings.length === 0) {
     obstacles.push(
-      'it was not scanned as text: it is an archive (name an entry: FILE!ENTRY:LINE), not among the sources, or no rule applies to its path',
+      place.path.includes('!')
+        ? 'no entry of this name was scanned: check the name, or whether any rule applies to its path'
+        : 'it was not scanned as text: it is an archive (name an entry: FILE!ENTRY:LINE), not among the sources, or no rule applies to its path',
     );
   }
   if (explained !== null && explained.text === null && !explained.is_exempt)
