@@ -127,20 +127,26 @@ function commitLine({ id, date, author, email, subject }: Commit): string {
   return visible(`${id.slice(0, 12)} ${date} ${author} <${email}>: ${shortened(subject, 72)}`);
 }
 
-/** Formats the end of a scan: what was found, scanned and left out, and what to do. */
-export function summaryLines(summary: ReportSummary, problems: ProblemTally, paint: Paint): string[] {
-  const { reported, secrets: distinct, ignored, below_confidence, baseline, metrics, duration_ms, outcome } = summary;
+function verdictLine(summary: ReportSummary, paint: Paint): string {
+  const { reported, secrets: distinct, baseline, metrics, duration_ms, outcome } = summary;
+  const { objects_completed, bytes_scanned } = metrics;
+  if (reported === 0 && objects_completed === 0) return paint('yellow', '! nothing was scanned');
   const secrets = baseline === undefined ? 'secret' : 'new secret';
   const whole = outcome === 'complete';
   const verdict =
     reported > 0
       ? paint('red', `✖ ${secretsInPlaces(summary, secrets)}`)
       : paint(whole ? 'green' : 'yellow', `${whole ? '✔' : '!'} no ${secrets}s`);
-  const { objects_completed, bytes_scanned } = metrics;
   // For little data, the rate only measures the startup.
   const speed = bytes_scanned < RATE_BYTES_MIN ? '' : ` (${rate(bytes_scanned, duration_ms)})`;
   const scanned = `${counted(objects_completed, 'object')}, ${byteCount(bytes_scanned)} in ${elapsed(duration_ms)}${speed}`;
-  const lines = [`${verdict} ${distinct === reported ? 'in' : 'of'} ${scanned}`];
+  return `${verdict} ${distinct === reported ? 'in' : 'of'} ${scanned}`;
+}
+
+/** Formats the end of a scan: what was found, scanned and left out, and what to do. */
+export function summaryLines(summary: ReportSummary, problems: ProblemTally, paint: Paint): string[] {
+  const { ignored, below_confidence, baseline, outcome } = summary;
+  const lines = [verdictLine(summary, paint)];
   if (summary.verdicts !== undefined) lines.push(`  findings verified: ${verdictCountsText(summary.verdicts)}`);
   if (baseline !== undefined) {
     const gone =

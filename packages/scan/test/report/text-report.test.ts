@@ -56,6 +56,14 @@ test('unpaired surrogates are escaped, pairs stay', () => {
   assert.equal(visible('\ud83d|😀|\ude00'), '\\ud83d|😀|\\ude00');
 });
 
+test('a scan of nothing does not say that there are no secrets', () => {
+  const { written, report: text } = report();
+  const whole = summary();
+  text.end({ ...whole, metrics: { ...whole.metrics, objects_completed: 0, bytes_scanned: 0 } });
+  assert.match(written.text, /^! nothing was scanned$/m);
+  assert.doesNotMatch(written.text, /no secrets/);
+});
+
 test('problems are grouped by reason with advice, a few listed, the others counted', () => {
   const { written, report: text } = report();
   for (let index = 0; index < 7; index += 1) {
