@@ -37,8 +37,14 @@ export interface RuleCases {
   negative: readonly Template[];
 }
 
-/** The cases of each rule, from all files. */
-export function readCases(): Map<string, RuleCases> {
+let known: ReadonlyMap<string, RuleCases> | undefined;
+
+/** The cases of each rule, from all files, which are read at the first call. */
+export function readCases(): ReadonlyMap<string, RuleCases> {
+  return (known ??= readAll());
+}
+
+function readAll(): Map<string, RuleCases> {
   const files = globSync('cases/*.json', { cwd: import.meta.dirname }).sort();
   const cases = new Map<string, RuleCases>();
   for (const file of files) {

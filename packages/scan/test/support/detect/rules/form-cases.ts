@@ -14,8 +14,14 @@ interface Described {
   checksum?: ChecksumName;
 }
 
-/** The cases of all rules that describe a credential by its forms, made from these. */
-export function formCases(): Map<string, RuleCases> {
+let made: ReadonlyMap<string, RuleCases> | undefined;
+
+/** The cases of all rules that describe a credential by its forms, made from these at the first call. */
+export function formCases(): ReadonlyMap<string, RuleCases> {
+  return (made ??= makeCases());
+}
+
+function makeCases(): Map<string, RuleCases> {
   const rules = builtinRuleTexts().flatMap(({ toml }) => (parse(toml) as { rules?: Described[] }).rules ?? []);
   return new Map(rules.filter(({ forms }) => forms !== undefined).map((rule) => [rule.id, casesOf(rule)]));
 }
