@@ -18,12 +18,23 @@ export interface Packed {
   integrity: string;
 }
 
-/** Packs files like `npm pack`; package.json is created if missing. */
+/** By files and manifest, because npm takes longer to start than most of these tests take. */
+const packedBefore = new Map<string, Promise<Packed>>();
+
+/** Packs files with `npm pack`, the same ones only once; package.json is created if missing. */
 export async function npmPack(
   t: TestContext,
   files: Readonly<Record<string, string>>,
   manifest: object = {},
 ): Promise<Packed> {
+  const key = JSON.stringify([files, manifest]);
+  const known = packedBefore.get(key) ?? packNow(t, files, manifest);
+  packedBefore.set(key, known);
+  const packed = await known;
+  return { ...packed, archive: Buffer.from(packed.archive) };
+}
+
+async function packNow(t: TestContext, files: Readonly<Record<string, string>>, manifest: object): Promise<Packed> {
   const below = await directory(t);
   const cache = await directory(t);
   const whole = { name: 'events-of-tests', version: '1.2.3', type: 'module', main: 'index.js', ...manifest };
