@@ -32,7 +32,7 @@ const MARK = `${RUN}/`;
 /** Of the database; in memory where there is room, since a new database for each test file is mostly file system work. */
 const RUN_DIRECTORY = join(hasRoomInMemory() ? MEMORY : tmpdir(), `heddle-test-run-${RUN}`);
 const SUPPORT = join(ROOT, 'packages/test-support/src');
-/** For fewer files, it takes longer to make the catalog of modules than it saves. */
+/** For fewer files, it takes longer to make the catalog of modules and the data directory than they save. */
 const CATALOG_FILES_MIN = 20;
 const FILE_TIMEOUT_MS = 5 * 60_000;
 const SLOWEST_SHOWN = 8;
@@ -40,6 +40,8 @@ const SLOWEST_SHOWN = 8;
 const RERUN_FILES_MAX = 3;
 
 const DATABASE_VARIABLE = 'HEDDLE_TEST_DATABASE_URL';
+/** A data directory of `heddle up` to copy. */
+const DATA_VARIABLE = 'HEDDLE_TEST_DATA_TEMPLATE';
 
 interface Totals extends Counts {
   /** Paths of files that failed at first and passed when they ran again. */
@@ -100,6 +102,19 @@ async function preparedImports(files: readonly string[]): Promise<string[]> {
   const preload = pathToFileURL(join(SUPPORT, 'modules/preload.ts'));
   preload.search = encodeURIComponent(directory);
   return [...imports, preload.href];
+}
+
+/** Makes the data directory that tests of `heddle up` copy. */
+async function prepareData(files: readonly string[]): Promise<void> {
+  if (files.length < CATALOG_FILES_MIN) return;
+  mkdirSync(RUN_DIRECTORY, { recursive: true, mode: 0o755 });
+  const directory = join(RUN_DIRECTORY, 'data');
+  try {
+    await promisify(execFile)(process.execPath, [join(SUPPORT, 'app/data-template.ts'), directory]);
+    process.env[DATA_VARIABLE] = directory;
+  } catch (error) {
+    console.error(`Tests of \`heddle up\` make their databases themselves, which takes longer: ${String(error)}`);
+  }
 }
 
 /** Runs the files, and those that failed once more; counts what they said last. */
@@ -174,7 +189,7 @@ async function runTestStage(patterns: readonly string[], signal: AbortSignal): P
     console.error(`No test file matches: ${patterns.join(' ')}`);
     return { passed: 0, failed: 0, skipped: 0, flaky: [] };
   }
-  const [database, imports] = await Promise.all([startDatabase(), preparedImports(files)]);
+  const [database, imports] = await Promise.all([startDatabase(), preparedImports(files), prepareData(files)]);
   try {
     return await runTests(files, imports, signal);
   } finally {

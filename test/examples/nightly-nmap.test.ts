@@ -13,7 +13,7 @@ import { DataDirectory, request } from '@heddle/test-support/app/heddle-process'
 
 const WORKFLOW = join(import.meta.dirname, '../../examples/nightly-nmap/workflow.ts');
 
-const data = new DataDirectory();
+const data = DataDirectory.prepared();
 const servers: Server[] = [];
 after(async () => {
   for (const server of servers) server.close();

@@ -13,7 +13,7 @@ import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
 const EXAMPLE = join(import.meta.dirname, '..', '..', 'examples', 'repository-survey');
 
-const data = new DataDirectory();
+const data = DataDirectory.prepared();
 after(() => data.dispose());
 
 async function survey(url: string, root: string): Promise<{ code: number | null; stdout: string; stderr: string }> {

@@ -13,7 +13,7 @@ const SEED = Number(process.env['HEDDLE_TEST_SEED'] ?? Math.floor(Math.random() 
 const KILLS = 2;
 const TASKS = 300;
 
-const data = new DataDirectory();
+const data = DataDirectory.prepared();
 after(() => data.dispose());
 
 function start(port: number): HeddleProcess {

@@ -29,7 +29,7 @@ after(async () => {
 
 /** What is killed, and what must still run in the end. */
 class Fleet {
-  readonly data = new DataDirectory();
+  readonly data = DataDirectory.prepared();
   readonly artifacts = mkdtempSync(join(tmpdir(), 'heddle-killed-artifacts-'));
   /** In the command lines of its commands. */
   readonly tag = `tag-${newId()}`;

@@ -14,7 +14,7 @@ import { PageDriver } from '../support/web/page-driver.ts';
 
 const CLICKS_MAX = 3;
 
-const data = new DataDirectory();
+const data = DataDirectory.prepared();
 let server: HeddleProcess;
 let url: string;
 let api: Api;

@@ -8,7 +8,7 @@ import { parseWebhookSecret, verifyStandardWebhook } from '@heddle/base/signing'
 import { eventually } from '@heddle/test-support/eventually';
 import { DataDirectory, heddle, request } from '@heddle/test-support/app/heddle-process';
 
-const data = new DataDirectory();
+const data = DataDirectory.prepared();
 after(() => data.dispose());
 
 async function signingKeys(...flags: string[]): Promise<string[]> {

@@ -13,10 +13,14 @@ import { DataDirectory, heddle, request, submit } from '@heddle/test-support/app
 const directories: DataDirectory[] = [];
 after(() => Promise.all(directories.map((directory) => directory.dispose())));
 
-function dataDirectory(): DataDirectory {
-  const directory = new DataDirectory();
+function dataDirectory(directory = new DataDirectory()): DataDirectory {
   directories.push(directory);
   return directory;
+}
+
+/** Its database is complete already. */
+function preparedDirectory(): DataDirectory {
+  return dataDirectory(DataDirectory.prepared());
 }
 
 async function statusOf(base: string, id: string): Promise<number> {
@@ -90,7 +94,7 @@ describe('heddle up', () => {
   });
 
   test('killed under load, it leaves no database behind, and the next start has everything acknowledged', async () => {
-    const data = dataDirectory();
+    const data = preparedDirectory();
     const first = data.up();
     const { url } = await first.ready();
     const acknowledged: string[] = [];
@@ -107,7 +111,7 @@ describe('heddle up', () => {
   });
 
   test('with all its processes killed at once, the next start recovers', async () => {
-    const data = dataDirectory();
+    const data = preparedDirectory();
     const first = data.up();
     const { url } = await first.ready();
     const acknowledged: string[] = [];
@@ -126,7 +130,7 @@ describe('heddle up', () => {
   });
 
   test('with its database killed, it restarts the database and continues', async () => {
-    const data = dataDirectory();
+    const data = preparedDirectory();
     const run = data.up({ CIRCUIT_BREAKER_RECOVERY_TIMEOUT_SECS: '1' });
     const { url } = await run.ready();
     const [id] = await submit(url, 1);
@@ -151,7 +155,7 @@ describe('heddle up', () => {
   });
 
   test('a second one on the same data directory names the first', async () => {
-    const data = dataDirectory();
+    const data = preparedDirectory();
     const first = data.up();
     await first.ready();
     const second = data.up();
@@ -161,7 +165,7 @@ describe('heddle up', () => {
   });
 
   test('a port in use is named, with the remedy', async () => {
-    const data = dataDirectory();
+    const data = preparedDirectory();
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -183,7 +187,7 @@ describe('heddle up', () => {
   });
 
   test('a second Ctrl-C stops it by force while a webhook keeps it from stopping', async () => {
-    const data = dataDirectory();
+    const data = preparedDirectory();
     let called = false;
     const target = createServer(() => (called = true)).listen(0, '127.0.0.1');
     await once(target, 'listening');
@@ -206,7 +210,7 @@ describe('heddle up', () => {
 
 describe('tokens', () => {
   test('are required beyond loopback, and can be created while it runs or not', async () => {
-    const data = dataDirectory();
+    const data = preparedDirectory();
     const beyond = { HOST: '0.0.0.0' };
     const refused = data.up(beyond);
     assert.equal(await refused.exited, 1);

@@ -21,7 +21,7 @@ let accepted: readonly string[] = [SECRETS[0]!];
 const asked: string[] = [];
 
 before(async () => {
-  directory = new DataDirectory();
+  directory = DataDirectory.prepared();
   tree = new Tree({ 'a.env': `TOKEN=${SECRETS[0]}\n`, 'b.env': `TOKEN=${SECRETS[1]}\n` });
   github = createServer(({ headers }, response) => {
     const secret = (headers.authorization ?? '').replace('Bearer ', '');

@@ -1,5 +1,5 @@
 /** Runs the `heddle` command as real processes, and checks what they leave behind. Linux: it reads /proc. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -92,6 +92,15 @@ export async function heddle(
 /** A data directory for processes; `dispose` kills processes that still use it and removes it. */
 export class DataDirectory {
   readonly path = temporaryDirectory('heddle-app-');
+
+  /** A directory whose database is complete, for tests of what follows the first start. Empty without a template. */
+  static prepared(): DataDirectory {
+    const directory = new DataDirectory();
+    const template = process.env['HEDDLE_TEST_DATA_TEMPLATE'];
+    // Keeps the owner, which is the user of the database.
+    if (template !== undefined) execFileSync('cp', ['-a', `${template}/.`, directory.path]);
+    return directory;
+  }
 
   /** The settings of a quiet `up` on a free port. */
   get environment(): Record<string, string> {

@@ -31,7 +31,7 @@ interface Submitted {
 }
 
 export class Showcase {
-  readonly #data = new DataDirectory();
+  readonly #data = DataDirectory.prepared();
   readonly #processes: HeddleProcess[] = [];
   #worker: HeddleProcess | undefined;
   url = '';
