@@ -129,7 +129,7 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   // What was made of a secret, as baselines of scanners list it.
   if (isDigestLike(secret) && namesDigest(assignment.name)) return null;
   if (FINGERPRINT.test(secret) && namesSigner(assignment.name)) return null;
-  if (namesPublicKey(assignment.name) || isTorn(assignment)) return null;
+  if (namesPublicKey(assignment.name) || isTorn(assignment) || isNextArgument(place, assignment)) return null;
   const probability = scoreOf(assignment);
   const scored = THRESHOLDS.find(([, minimum]) => probability >= minimum)?.[0];
   if (scored === undefined) return null;
@@ -206,11 +206,21 @@ function assignmentOf(value: string, { path, text, at, key }: JudgedPlace): Assi
   const before = text.slice(lineStart, at);
   const keys = (key.key_path ?? '').split(/[.@]/);
   const last = keys.pop() ?? '';
-  const own = nameBefore(before) || elementBefore(text.slice(0, at));
+  const own = nameBefore(before) || elementBefore(text.slice(0, at)) || nameOnLineBefore(text.slice(0, at), before);
   const written = (holdsValue(own) && nameBeside(text.slice(0, at))) || own;
   const name = statedName(own, before) || (key.key_name ?? (written === '' ? last : written));
   const after = text.slice(at + value.length, lineEnd === -1 ? undefined : lineEnd);
   return { value, name, parents: keys.join('.'), path, before, after };
+}
+
+/** Returns the name at the end of the line before, where a value has a line of its own. */
+function nameOnLineBefore(text: string, before: string): string {
+  return /^[\s"'`(]*(?:<!\[CDATA\[)?$/.test(before) ? nameBefore(text) : '';
+}
+
+/** Returns whether a value on a line of its own follows a variable or a call on the line before, as another argument. */
+function isNextArgument({ text, at }: JudgedPlace, { before }: Assignment): boolean {
+  return /^[\s"'`(]*$/.test(before) && /[\w)\]]\s*,\s*$/.test(text.slice(0, at - before.length).slice(-BEFORE_MAX));
 }
 
 /** In a sentence, the word before a value is none of a name. */

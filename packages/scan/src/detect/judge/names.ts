@@ -13,7 +13,7 @@ export interface NameKinds {
 }
 
 const PASSWORD =
-  /pass(?:w(?:or)?d|phrase|wort|code)|(?:^|_)(?:pass|pwd|passwd|pw|mdp|psw|motdepasse)(?:_|$|\d)|(?:^|_)psk$|(?:db|root|user|admin|smtp|mail|ftp|sql|store|key|trust|wifi)(?:pass|pwd|pw)(?:_|$)/;
+  /pass(?:w(?:or)?d|phrase|wort|code)|(?:^|_)(?:pass|pwd|passwd|pw|mdp|psw|pswd|motdepasse)(?:_|$|\d)|(?:^|_)psk$|(?:db|root|user|admin|smtp|mail|ftp|sql|store|key|trust|wifi)(?:pass|pwd|pw)(?:_|$)/;
 const TOKEN = /tokens?(?:_|$|\d)|(?:^|_)(?:jwt|bearer|pat|webhook|oauth|auth|authorization)(?:_|$)|tok(?:_|$)/;
 const SECRET = /secrets?(?:_|$|\d)|credentials?|creds?(?:_|$)|salt(?:_|$)|pepper|(?:^|_)sec(?:_|$)/;
 const KEY = /keys?(?:_|$|\d)/;
@@ -69,7 +69,17 @@ export function namesSigner(name: string): boolean {
   return SIGNER.test(wordsOf(name));
 }
 
-const NAME_BEFORE = /([A-Za-z_$][\w.$-]{0,80}?)(?:\[\d{0,5}\])?(?::? ?[Ss]tr(?:ing)?\b)?[\s"'`\])\\:=!(,>?|.+@]{0,12}$/;
+/** Between a name and its value: the type of a variable, operators, and what makes a string of a literal. */
+const NAME_BEFORE = new RegExp(
+  [
+    /([A-Za-z_$][\w.$-]{0,80}?)(?:\[\d{0,5}\])?/,
+    /(?:[:?]{0,2} ?(?:[Ss]tr(?:ing)?\b|&(?:'static )?str\b|As String\b|Optional\[str\]|\{ get; set; \}|PROGMEM))?(?:\.equals)?/,
+    /(?:<value>|!!str |[\s"'`\])\\:=!(,>?|.+@<[{*-]){0,20}/,
+    /(?:(?:[bBfFrRuUL]|<?-|byte\(|(?:String::)?from\(|String\() ?["'`])?$/,
+  ]
+    .map(({ source }) => source)
+    .join(''),
+);
 
 /** What says whose a key is, as a word of its own before it. */
 const OWNER_BEFORE =
@@ -78,14 +88,17 @@ const OWNER_BEFORE =
 /** Of Python, before what is taken for a variable of the environment that is missing. */
 const OR_BEFORE = /((?:environ|getenv)[^;]{1,60}\))\s{0,3}or\s{0,3}(?=["']$)/;
 
+const CDATA_BEFORE = /<!\[CDATA\[\s*$/;
+
 /** Returns the name that a value is assigned to, by the text before it; empty without one. */
 export function nameBefore(text: string): string {
-  const near = text.slice(-120).replace(OR_BEFORE, '$1');
+  const near = text.slice(-120).replace(OR_BEFORE, '$1').replace(CDATA_BEFORE, '').replaceAll('&quot;', '"');
   const name = NAME_BEFORE.exec(near)?.[1] ?? '';
   return /^keys?$/i.test(name) ? `${OWNER_BEFORE.exec(near)?.[1] ?? ''}${name}` : name;
 }
 
-const STATED_BEFORE = /(passw(?:or)?d|passphrase|passcode|pwd)\b[^\n]{0,70}\s(?:is|are|was)\b[^\n]{0,20}$/i;
+const STATED_BEFORE =
+  /(passw(?:or)?d|passphrase|passcode|pwd|api[ _-]?key|token|secret(?:[ _-]key)?)\b[^\n]{0,70}\s(?:is|are|was)\b[^\n]{0,20}$/i;
 const SET_BEFORE = /\bidentified\s[^\n;]{0,90}\bby\b[^\n]{0,14}$/i;
 
 /** "Password" in other languages, in the bytes of UTF-8. */
@@ -122,7 +135,7 @@ export function elementBefore(text: string): string {
 
 const VARIABLE_BEFORE = /\bvariable "([\w-]{1,80})"\s*\{[^{}]{0,400}$/;
 const PAIR_BEFORE =
-  /([\w.-]{1,80})(?:["'<,]|\r?\n)(?:\/(?:name|key)>)?[\s,]{0,40}<?["']?\w{3,8}["']?\s{0,3}[=:>]\s{0,3}["']?$/i;
+  /([\w.-]{1,80})(?:["'<,:]|\r?\n)(?:\/(?:name|key)>)?[\s,:{]{0,40}<?["']?\w{3,16}["']?\s{0,3}[=:>]\s{0,3}["']?$/i;
 
 /** Returns the name that stands beside a value whose own name only says that it is one; empty without one. */
 export function nameBeside(text: string): string {

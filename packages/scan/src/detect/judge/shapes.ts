@@ -15,6 +15,8 @@ const NO_SECRET: readonly RegExp[] = [
   /\(\?[:=!<]|\[\^?(?:0-9|a-z|A-Z|a-f)/,
   // Encodings and algorithms.
   /^(?:base64(?:url)?|hex|ascii|latin-?1|iso-?8859-?1?|utf-?(?:8|16|32)(?:le|be)?|(?:hmac-?)?sha-?[1-9]\d{0,2}|md5|[hrpe]s(?:256|384|512)|aes[\w-]{0,20}|rsa[\w-]{0,20}|p-?(?:256|384|521)|ed25519|x25519|pbkdf2|gostr?[\w-]{0,20}|bcrypt|argon2[a-z]{0,2})$/i,
+  // Names of cipher suites.
+  /^(?:[A-Z0-9]{2,9}[_-]){1,5}(?:AES|ARIA|CAMELLIA)[_-]?\d{3}(?:[_-][A-Z0-9]{1,9})*$/,
   // Numbers, versions, dates, sizes.
   /^[\d.,:+/_-]+$|^0x[0-9a-f]+[ul]{0,3}$|^v?\d+(?:\.\d+)+(?:[-+.]?[a-z]{1,8}\.?\d*)*$|^(?:\w{1,20}=)?\d{4}-\d\d-\d\dT[\d:.]+Z?$|^\d+(?:px|em|ms|s|m|h|d|kb|mb|gb|%)$/i,
   // Repetitions and masks.

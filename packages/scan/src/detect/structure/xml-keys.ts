@@ -1,4 +1,5 @@
 import type { Keys } from './key-path.ts';
+import { holdsValue } from './named-beside.ts';
 
 const TAG = /<(\/?)([A-Za-z_][\w:.-]{0,99})((?:[^<>"']|"[^"]*"|'[^']*')*?)(\/?)>/g;
 const NAME_ATTRIBUTE = /\s(?:key|name|id|property|param)\s*=\s*["']([^"']{1,100})["']/i;
@@ -17,7 +18,9 @@ export function xmlKeys(text: string, at: number): Keys {
     const attribute = ATTRIBUTE_END.exec(text.slice(open, at))?.[1];
     if (element === undefined) return path;
     const own = attribute === undefined ? element : `${element}@${attribute}`;
-    return { ...path, keys: [...path.keys, own], ...named(NAME_ATTRIBUTE.exec(tag)?.[1]) };
+    // Another attribute has its own name: `<user name="shop" password="…">`.
+    const isNamed = attribute === undefined || holdsValue(attribute);
+    return { ...path, keys: [...path.keys, own], ...named(isNamed ? NAME_ATTRIBUTE.exec(tag)?.[1] : undefined) };
   }
   const holder = text.lastIndexOf('<', at - 1);
   const tag = text.slice(holder, at);

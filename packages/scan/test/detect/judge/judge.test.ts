@@ -225,6 +225,25 @@ test('passwords may begin like a call, hold braces, and have signs for letters',
     assert.equal(only('app.py', `password = "${value}"`), undefined, value);
 });
 
+test('a value on a line of its own has the name at the end of the line before', () => {
+  const text = 'const apiToken =\n  "{{alnum:40}}";';
+  assert.match(only('app.yaml', text)?.confidence_reason ?? text, /^assigned to the name apiToken;/);
+  // It is another argument where a variable or a call precedes it.
+  for (const other of ['assert(of_secret,\n  "{{hex:32}}")', 'equal(digest("password"),\n  "{{hex:32}}")'])
+    assert.equal(only('app.lua', other), undefined, other);
+});
+
+test('an attribute has its own name, unless it is called a value', () => {
+  const of = (text: string): string => only('users.xml', text)?.confidence_reason ?? text;
+  assert.match(of('<user name="shop" password="{{alnum:6}}7{{alnum:7}}"/>'), /^assigned to the name password;/);
+  assert.match(of('<add key="shopPassword" value="{{alnum:6}}7{{alnum:7}}"/>'), /^assigned to the name shopPassword;/);
+});
+
+test('names of cipher suites are no secrets', () => {
+  for (const value of ['TLS_DHE_PSK_WITH_AES_128_CCM_8', 'PSK-AES256-CCM8'])
+    assert.equal(only('tls.h', `# define TXT_PSK_SUITE "${value}"`), undefined, value);
+});
+
 test('what is taken for a missing variable of the environment has its name', () => {
   const found = only('app.py', 'p = os.environ.get("DB_PASSWORD") or "{{alnum:14}}"');
   assert.match(found?.confidence_reason ?? '', /^assigned to the name DB_PASSWORD/);
