@@ -18,10 +18,10 @@ let api: Api;
 let browser: Browser;
 
 before(async () => {
+  browser = await launchBrowser();
   execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   heddle = await startHeddle();
   api = new Api(heddle.url);
-  browser = await launchBrowser();
 });
 
 after(async () => {

@@ -19,11 +19,11 @@ let url: string;
 let executors: readonly ExecutorEndpoint[] = [];
 
 before(async () => {
+  browser = await launchBrowser();
   execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   const config = { pageDirectory: join(ROOT, 'web/dist') };
   server = await createTestServer({ executors: { list: () => executors }, config });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
-  browser = await launchBrowser();
 });
 
 after(async () => {

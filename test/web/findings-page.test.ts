@@ -32,6 +32,7 @@ let browser: Browser;
 let url: string;
 
 before(async () => {
+  browser = await launchBrowser();
   execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   const { database } = await createTestDatabase();
   findings = findingsOf(database);
@@ -45,7 +46,6 @@ before(async () => {
     config: { pageDirectory: join(ROOT, 'web/dist') },
   });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
-  browser = await launchBrowser();
 });
 
 after(async () => {

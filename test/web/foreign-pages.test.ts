@@ -27,6 +27,7 @@ async function listen(listener: Server): Promise<number> {
 }
 
 before(async () => {
+  browser = await launchBrowser(['--host-resolver-rules=MAP *.test 127.0.0.1']);
   const called = (name: string, result: unknown) => () => {
     calls.push(name);
     return Promise.resolve(result);
@@ -41,7 +42,6 @@ before(async () => {
     response.writeHead(200, { 'content-type': 'text/html', connection: 'close' }).end('<title>evil</title>');
   });
   evilPort = await listen(evil);
-  browser = await launchBrowser(['--host-resolver-rules=MAP *.test 127.0.0.1']);
 });
 
 after(async () => {

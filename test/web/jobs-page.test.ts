@@ -22,8 +22,8 @@ let browser: Browser;
 let url: string;
 
 before(async () => {
-  execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   browser = await launchBrowser();
+  execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
 });
 
 after(() => browser.close());

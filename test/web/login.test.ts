@@ -28,6 +28,7 @@ let context: BrowserContext;
 let page: Page;
 
 before(async () => {
+  browser = await launchBrowser();
   entrance = await RoundRobin.start();
   provider = await TestIdentityProvider.start(`${entrance.url}/login/oidc/callback`);
   const flags = {
@@ -44,7 +45,6 @@ before(async () => {
   servers = [first, await startHeddle({ flags, beside: first })];
   entrance.serve(...servers.map(({ system }) => system.port));
   tokens = new TokenStore({ database: first.database, clock: systemClock, random: systemRandom });
-  browser = await launchBrowser();
 });
 
 after(async () => {

@@ -24,10 +24,10 @@ let page: Page;
 let clicks: number;
 
 before(async () => {
+  browser = await launchBrowser();
   server = data.up({ WORKER_LEASE_SECS: '5', WORKER_LOOP_INTERVAL_MS: '200', HEDDLE_WEBHOOK_END_RETRY_SECS: '1' });
   ({ url } = await server.ready());
   api = new Api(url);
-  browser = await launchBrowser();
 });
 
 after(async () => {

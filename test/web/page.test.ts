@@ -21,10 +21,10 @@ let browser: Browser;
 let target: PageTarget;
 
 before(async () => {
+  browser = await launchBrowser();
   // Tests of the page use the current sources, even when this file is run by itself.
   execFileSync(process.execPath, [join(import.meta.dirname, '../../scripts/build-page.ts')], { stdio: 'inherit' });
   await server.start();
-  browser = await launchBrowser();
 });
 
 after(async () => {

@@ -20,8 +20,8 @@ let server: TestServer;
 let url: string;
 
 before(async () => {
-  execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   browser = await launchBrowser();
+  execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
 });
 
 after(() => browser.close());

@@ -38,13 +38,13 @@ let hostile: PageTarget['hostile'];
 let large: PageTarget['large'];
 
 before(async () => {
+  browser = await launchBrowser();
   execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   const { database } = await createTestDatabase();
   engine = createEngine({ database, clock: systemClock, random: systemRandom, log: silentLogger });
   const runs = createRuns(database);
   server = await createTestServer({ engine, database, runs, config: { pageDirectory: join(ROOT, 'web/dist') } });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
-  browser = await launchBrowser();
   const [dangerous] = await submit([{ name: MARKUP, kind: '<script>', metadata: { note: MARKUP } }]);
   hostile = { batchId: dangerous!.batch_id, taskId: dangerous!.id, markup: MARKUP };
   const [first] = await submit(Array.from({ length: LARGE_COUNT }, (_, i) => largeTask(i)));

@@ -23,13 +23,13 @@ let browser: Browser;
 let url: string;
 
 before(async () => {
+  browser = await launchBrowser();
   execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   bench = await newBench();
   const { engine, database, jobs } = bench;
   const config = { pageDirectory: join(ROOT, 'web/dist') };
   server = await createTestServer({ engine, database, runs: createRuns(database), jobs: createJobs(jobs), config });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
-  browser = await launchBrowser();
 });
 
 after(async () => {

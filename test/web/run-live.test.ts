@@ -19,10 +19,10 @@ let browser: Browser;
 let client: HeddleClient;
 
 before(async () => {
+  browser = await launchBrowser();
   execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   heddle = await startHeddle();
   client = new HeddleClient({ baseUrl: heddle.url });
-  browser = await launchBrowser();
 });
 
 after(async () => {

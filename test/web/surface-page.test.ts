@@ -27,6 +27,7 @@ let browser: Browser;
 let url: string;
 
 before(async () => {
+  browser = await launchBrowser();
   execFileSync(process.execPath, [join(ROOT, 'scripts/build-page.ts')], { stdio: 'inherit' });
   bench = await newBench();
   const { engine, database } = bench;
@@ -40,7 +41,6 @@ before(async () => {
     config: { pageDirectory: join(ROOT, 'web/dist') },
   });
   url = await server.app.listen({ host: '127.0.0.1', port: 0 });
-  browser = await launchBrowser();
 });
 
 after(async () => {

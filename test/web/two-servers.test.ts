@@ -14,11 +14,11 @@ let servers: Heddle[];
 let browser: Browser;
 
 before(async () => {
+  browser = await launchBrowser();
   entrance = await RoundRobin.start();
   const first = await startHeddle();
   servers = [first, await startHeddle({ beside: first })];
   entrance.serve(...servers.map(({ system }) => system.port));
-  browser = await launchBrowser();
 });
 
 after(async () => {

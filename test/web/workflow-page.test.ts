@@ -28,10 +28,10 @@ let browser: Browser;
 let scan: FixtureWorkflow;
 
 before(async () => {
+  browser = await launchBrowser();
   execFileSync(process.execPath, [join(import.meta.dirname, '../../scripts/build-page.ts')], { stdio: 'inherit' });
   server.apis.push(api);
   await server.start();
-  browser = await launchBrowser();
 });
 
 after(async () => {

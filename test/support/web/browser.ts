@@ -20,7 +20,10 @@ const UNWANTED = /^--(disable-web-security|allow-running-insecure-content|headle
 const WRITTEN_PAUSE_MS = 200;
 const WRITTEN_MAX_MS = 120_000;
 
-/** Starts a real headless Chromium; if it cannot start, the error names the missing system libraries. */
+/**
+ * Starts a real headless Chromium; if it cannot start, the error names the missing system libraries. Tests start it before
+ * their servers, which nothing would stop then.
+ */
 export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   const executablePath = await sparticuz.executablePath();
   const args = [...sparticuz.args.filter((argument) => !UNWANTED.test(argument)), ...ARGUMENTS, ...more];
