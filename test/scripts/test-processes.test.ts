@@ -10,15 +10,16 @@ const LINUX = process.platform === 'linux' ? false : 'NOT RUN: processes are loo
 
 test('what a test file leaves is ended: detached, and with an environment of its own', { skip: LINUX }, async () => {
   const mark = `${randomUUID()}/file`;
-  // The parent carries the mark, its child does not.
-  const script = 'env -i sleep 600 & echo started; wait';
+  // The parent carries the mark. Its child does not, and reports once it has a command of its own.
+  const child = 'echo started; kill -STOP $$';
+  const script = `env -i /bin/sh -c '${child}' & wait`;
   const env = { ...process.env, [MARK_VARIABLE]: mark };
   const parent = spawn('/bin/sh', ['-c', script], { detached: true, env, stdio: ['ignore', 'pipe', 'ignore'] });
   await once(parent.stdout, 'data');
   assert.deepEqual(await endProcesses(`${mark}-of-another`, 0), []);
   const ended = once(parent, 'close');
   const commands = await endProcesses(mark, 0);
-  assert.deepEqual(commands.sort(), [`/bin/sh -c ${script}`, 'sleep 600'].sort());
+  assert.deepEqual(commands.sort(), [`/bin/sh -c ${script}`, `/bin/sh -c ${child}`].sort());
   // Its output is closed once its child, which holds it too, has gone.
   await ended;
 });

@@ -119,7 +119,7 @@ export function write(page: Page, label: string, value: unknown): Promise<void> 
 
 /** Asks for completions until one is chosen, since the schema may still be on its way, and takes it. */
 export async function complete(page: Page, name: string | RegExp): Promise<void> {
-  // While a list is being made anew, the old one is shown, and keys move the cursor instead.
+  // While a list is being made again, the old one is shown, and keys move the cursor instead.
   const list = page.locator('.cm-tooltip-autocomplete:not(.cm-tooltip-autocomplete-disabled)');
   const option = list.getByRole('option', { name });
   const chosen = list.getByRole('option', { name, selected: true });
