@@ -7,6 +7,14 @@ const TEXT_BYTES_MIN = 4;
 /** The next block, and the length of this one. */
 const BLOCK_HEADER_BYTES = 4;
 const LINE_END = Buffer.from('\n');
+/** Types of values read for each byte, at most: a page can be made that needs far more. What is left of it stays as it is. */
+const STEPS_PER_BYTE = 64;
+
+/** Bytes in which rows are looked for, and how many types may still be read for it. */
+interface Search {
+  readonly bytes: Buffer;
+  stepsLeft: number;
+}
 
 /** Where the values of a record end, in the bytes that contain it. */
 interface Remains {
@@ -20,8 +28,9 @@ interface Remains {
  */
 export function separated(bytes: Buffer): Buffer {
   const ends: number[] = [];
-  for (let at = 0; at < bytes.length;) {
-    const row = recordAt(bytes, at) ?? blockAt(bytes, at);
+  const search: Search = { bytes, stepsLeft: bytes.length * STEPS_PER_BYTE };
+  for (let at = 0; at < bytes.length && search.stepsLeft > 0;) {
+    const row = recordAt(search, at) ?? blockAt(search, at);
     if (row !== null) ends.push(...row.ends);
     at = row?.end ?? at + 1;
   }
@@ -36,40 +45,43 @@ export function separated(bytes: Buffer): Buffer {
 }
 
 /** Recognizes a row of a table or an index that is intact: its length must be that of its values. */
-function recordAt(bytes: Buffer, at: number): Remains | null {
+function recordAt(search: Search, at: number): Remains | null {
+  const { bytes } = search;
   const length = small(bytes, at);
   if (length === null || length.value < TEXT_BYTES_MIN + 2) return null;
-  const inTable = recordIn(bytes, endOfNumber(bytes, length.end), length.value);
-  return inTable ?? recordIn(bytes, length.end, length.value);
+  const inTable = recordIn(search, endOfNumber(bytes, length.end), length.value);
+  return inTable ?? recordIn(search, length.end, length.value);
 }
 
 /** Recognizes a record of a length: a header with its own length and the types of its values, and the values. */
-function recordIn(bytes: Buffer, at: number, length: number): Remains | null {
+function recordIn(search: Search, at: number, length: number): Remains | null {
+  const { bytes } = search;
   if (at + length > bytes.length) return null;
   const header = small(bytes, at);
   if (header === null || header.value < 2 || header.value >= length) return null;
   const headerEnd = at + header.value;
-  return valuesIn(bytes, header.end, (typesEnd, end) => typesEnd === headerEnd && end === at + length);
+  return valuesIn(search, header.end, (typesEnd, end) => typesEnd === headerEnd && end === at + length);
 }
 
 /**
  * Recognizes a deleted row whose first four bytes the header of a free block has overwritten, and with them perhaps the
  * type of an empty first value.
  */
-function blockAt(bytes: Buffer, at: number): Remains | null {
+function blockAt(search: Search, at: number): Remains | null {
+  const { bytes } = search;
   const length = lengthAt(bytes, at);
   const end = at + length;
   if (length <= BLOCK_HEADER_BYTES + TEXT_BYTES_MIN || end > bytes.length) return null;
   // Neighbors that were deleted, too, belong to the block.
   const isEnd = (to: number): boolean =>
-    to === end || (to < end && (recordAt(bytes, to) !== null || lengthAt(bytes, to) === end - to));
+    to === end || (to < end && (recordAt(search, to) !== null || lengthAt(bytes, to) === end - to));
   const from = at + BLOCK_HEADER_BYTES;
   const header = small(bytes, from);
   const whole =
     header === null
       ? null
-      : valuesIn(bytes, header.end, (typesEnd, to) => typesEnd === from + header.value && isEnd(to));
-  return whole ?? valuesIn(bytes, from, (_typesEnd, to) => isEnd(to));
+      : valuesIn(search, header.end, (typesEnd, to) => typesEnd === from + header.value && isEnd(to));
+  return whole ?? valuesIn(search, from, (_typesEnd, to) => isEnd(to));
 }
 
 /**
@@ -77,11 +89,13 @@ function blockAt(bytes: Buffer, at: number): Remains | null {
  *
  * @param isWhole whether the types may end there, and the values
  */
-function valuesIn(bytes: Buffer, from: number, isWhole: (typesEnd: number, end: number) => boolean): Remains | null {
+function valuesIn(search: Search, from: number, isWhole: (typesEnd: number, end: number) => boolean): Remains | null {
+  const { bytes } = search;
   const sizes: number[] = [];
   let total = 0;
   let hasText = false;
-  for (let at = from; sizes.length < COLUMNS_MAX;) {
+  for (let at = from; sizes.length < COLUMNS_MAX && search.stepsLeft > 0;) {
+    search.stepsLeft -= 1;
     const type = small(bytes, at);
     if (type === null || type.value === 10 || type.value === 11) return null;
     const size = sizeOf(type.value);
