@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
 import { systemClock } from '@heddle/base/clock';
@@ -15,7 +17,6 @@ import { Verifier } from '../../src/verify/verifier.ts';
 import { type CaseText, expandCase, readCases } from '../support/detect/rules/case-text.ts';
 import { checkedText } from '../support/detect/rules/checked-text.ts';
 import { formCases } from '../support/detect/rules/form-cases.ts';
-import cases from '../support/verify/answers.json' with { type: 'json' };
 import { startProvider } from '../support/verify/provider.ts';
 import { verifyOptions } from '../support/verify/verifying.ts';
 
@@ -41,7 +42,10 @@ interface Documented {
   unknown?: Answer;
 }
 
-const documented = cases as unknown as Documented[];
+const ANSWERS = join(import.meta.dirname, '../support/verify/answers');
+const documented = globSync('*.json', { cwd: ANSWERS })
+  .sort()
+  .flatMap((file) => JSON.parse(readFileSync(join(ANSWERS, file), 'utf8')) as Documented[]);
 const set = loadRules(SCAN_DEFAULTS);
 const specs = new Map<string, VerificationSpec>();
 for (const { verify } of set.rules) if (typeof verify === 'object') specs.set(verify.name, verify);

@@ -1,10 +1,14 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { RuleText } from '../../options.ts';
 
-const FOLDER = new URL('./builtin/', import.meta.url);
+const FOLDER = join(import.meta.dirname, 'builtin');
 
-/** Returns the rules that ship with Heddle, by family. */
+/**
+ * Returns the rules that ship with Heddle, by family, and how the secrets of each family are verified: one request that
+ * changes nothing, and what its answers mean, by the documentation of the provider or by public clients of its API.
+ */
 export function builtinRuleTexts(): RuleText[] {
-  const files = readdirSync(FOLDER).filter((name) => name.endsWith('.toml'));
-  return files.sort().map((name) => ({ name: `builtin/${name}`, toml: readFileSync(new URL(name, FOLDER), 'utf8') }));
+  const files = globSync('**/*.toml', { cwd: FOLDER });
+  return files.sort().map((name) => ({ name: `builtin/${name}`, toml: readFileSync(join(FOLDER, name), 'utf8') }));
 }
