@@ -38,7 +38,7 @@ export interface ProbeGroup {
 }
 
 /** Hits that make a look ahead worthwhile, which takes some milliseconds to prepare. */
-const HITS_MANY = 16_384;
+const HITS_MANY = 2048;
 /** Its answers that decide, for each that does not, below which it costs more than it saves. */
 const DECIDED_MIN = 3;
 
@@ -137,7 +137,7 @@ export class DetectionPlan {
       .filter(({ filtered }) => filtered)
       .map(({ rule, length }) => {
         const keyword = this.scanner.bytes.toString('latin1', end - length, end);
-        return { node: rule.anchor().filter, literal: lowerCaseAscii(keyword) };
+        return { node: rule.anchor().rest, literal: lowerCaseAscii(keyword) };
       });
     group.ahead = lookAhead(patterns, (length) => this.scanner.allocateLookAhead(length));
     // The other probes look at every hit.

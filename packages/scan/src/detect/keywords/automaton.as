@@ -1,49 +1,58 @@
 // Finds keywords in bytes: an Aho-Corasick automaton over byte classes, in four lanes or, for few keywords, in one that
 // skips all places where none can begin. AssemblyScript; compiled by scripts/build-automaton.ts to automaton.wasm.
 
-// A row of the table has one u32 per class: the address of the next row, with bit 0 set if a keyword ends there.
-let classes: usize = 0;
-let root: usize = 0;
+// Address of one u32 per byte: the address of the cells of its class in the first state. States have a line of 32 cells
+// for each group of 32 classes, and the lines of a group follow each other, so that what most bytes need of most states
+// stays in the processor's caches. A cell, a u16 or, for very many states, a u32, has the number of the next state; its
+// highest bit is set if a keyword ends there. State 0 is the root. CLASSES of scanner.ts.
+const CLASSES: usize = 4096;
 let warm: usize = 0;
-// Four lanes of `capacity` records of 8 bytes: the address after the keyword's last byte, and the row.
+// Two lists of `capacity` records of 8 bytes, the address after the keyword's last byte and the state: what the caller
+// reads, and what the search finds.
 let hits: usize = 0;
 let capacity: usize = 0;
-// Four counts.
-let counts: usize = 0;
 // Six tables of 16 bytes: for the first, second and third byte of a keyword, by low and by high nibble. A bit stands
 // for a group of keywords.
 let beginnings: usize = 0;
-// Offset in a row of the address of its look-ahead, or of 0. A look-ahead has the address of its own rows, their size in
-// bytes, its first state, the number of hits that it left out, and a class for each byte.
+// Of each state, the address of its look-ahead, or 0. A look-ahead has the address of its own rows, their size in bytes,
+// its first state, the number of hits that it left out, and a class for each byte.
 let aheads: usize = 0;
 
 // Bytes that a look-ahead reads at most: REACH of look-ahead.ts.
 const REACH: usize = 64;
 
 export function configure(
-  classes_: usize,
-  root_: usize,
   warm_: usize,
   hits_: usize,
   capacity_: usize,
-  counts_: usize,
   beginnings_: usize,
   aheads_: usize,
 ): void {
-  classes = classes_;
-  root = root_;
   warm = warm_;
   hits = hits_;
   capacity = capacity_;
-  counts = counts_;
   beginnings = beginnings_;
   aheads = aheads_;
 }
 
-// Returns false if the look-ahead of a row knows that nothing matches at a hit; it may read bytes before `limit`.
-// States are positive, or final: -1 if nothing may match.
-function mayMatch(row: usize, hit: usize, limit: usize): bool {
-  const ahead = <usize>load<u32>(row + aheads);
+// Returns the cell for the byte at an address.
+// @ts-ignore: decorator
+@inline
+function next<Cell>(state: usize, at: usize): usize {
+  const line: usize = sizeof<Cell>() == 2 ? 6 : 7;
+  return <usize>load<Cell>((state << line) + <usize>load<u32>(<usize>load<u8>(at) << 2, CLASSES));
+}
+
+// @ts-ignore: decorator
+@inline
+function ends<Cell>(): usize {
+  return sizeof<Cell>() == 2 ? 0x8000 : 0x80000000;
+}
+
+// Returns false if the look-ahead of a state knows that nothing matches at a hit; it may read bytes before `limit`.
+// Its own states are positive, or final: -1 if nothing may match.
+function mayMatch(keywords: usize, hit: usize, limit: usize): bool {
+  const ahead = <usize>load<u32>(aheads + (keywords << 2));
   if (ahead == 0) return true;
   const rows = <usize>load<u32>(ahead);
   const size = load<u32>(ahead, 4);
@@ -59,120 +68,138 @@ function mayMatch(row: usize, hit: usize, limit: usize): bool {
   return false;
 }
 
-// Removes the hits in [from, to) after which nothing matches; returns their new end. Apart from the search, whose loop
-// has no register to spare.
-function withoutHopeless(from: usize, to: usize, limit: usize): usize {
+// Moves the records in [from, to) to `hits`, in the order of their addresses and without those after which nothing
+// matches. Lanes end at the given addresses, the last one anywhere, and each has its records in order. Returns their
+// number. Apart from the search, whose loop has no register to spare.
+function collect(from: usize, to: usize, end0: usize, end1: usize, end2: usize, limit: usize): i32 {
   let kept = from;
-  for (let hit = from; hit < to; hit += 8) {
-    if (!mayMatch(load<u32>(hit, 4), load<u32>(hit), limit)) continue;
-    store<u64>(kept, load<u64>(hit));
+  let before1 = hits;
+  let before2 = hits;
+  let before3 = hits;
+  for (let each = from; each < to; each += 8) {
+    const record = load<u64>(each);
+    const at = <usize>(<u32>record);
+    if (!mayMatch(<usize>(record >> 32), at, limit)) continue;
+    store<u64>(kept, record);
     kept += 8;
+    before1 += <usize>(at <= end0) << 3;
+    before2 += <usize>(at <= end1) << 3;
+    before3 += <usize>(at <= end2) << 3;
   }
-  return kept;
+  let before0 = hits;
+  for (let each = from; each < kept; each += 8) {
+    const record = load<u64>(each);
+    const at = <usize>(<u32>record);
+    if (at <= end0) {
+      store<u64>(before0, record);
+      before0 += 8;
+    } else if (at <= end1) {
+      store<u64>(before1, record);
+      before1 += 8;
+    } else if (at <= end2) {
+      store<u64>(before2, record);
+      before2 += 8;
+    } else {
+      store<u64>(before3, record);
+      before3 += 8;
+    }
+  }
+  return <i32>((kept - from) >> 3);
 }
 
 // Returns the state before `at`: a keyword that ends after `at` began at most `warm` bytes before it.
-function stateAt(at: usize, floor: usize): usize {
+function stateAt<Cell>(at: usize, floor: usize): usize {
   let from = at - floor > warm ? at - warm : floor;
-  let state = root;
+  let state: usize = 0;
   while (from < at) {
-    state = load<u32>(state + load<u16>(classes + ((<usize>load<u8>(from)) << 1))) & ~1;
+    state = next<Cell>(state, from) & ~ends<Cell>();
     from++;
   }
   return state;
 }
 
 // Finds keywords that end in (begin, end] and after which something may match; may read bytes from `floor` on and before
-// `limit`. Returns the number of hits, or -1 if a lane is full.
+// `limit`. Returns the number of hits, or -1 if they are too many.
 export function scan(begin: usize, end: usize, floor: usize, limit: usize): i32 {
-  const map = classes;
-  const size = capacity << 3;
+  return scanLanes<u16>(begin, end, floor, limit);
+}
+
+// Like `scan`, for more states than a u16 has numbers.
+export function scanWide(begin: usize, end: usize, floor: usize, limit: usize): i32 {
+  return scanLanes<u32>(begin, end, floor, limit);
+}
+
+function scanLanes<Cell>(begin: usize, end: usize, floor: usize, limit: usize): i32 {
+  const flag = ends<Cell>();
   const quarter = (end - begin) >> 2;
   let a0 = begin;
   let a1 = a0 + quarter;
   let a2 = a1 + quarter;
   let a3 = a2 + quarter;
   const stop = a1;
-  let s0 = stateAt(a0, floor);
-  let s1 = stateAt(a1, floor);
-  let s2 = stateAt(a2, floor);
-  let s3 = stateAt(a3, floor);
-  const b0 = hits;
-  const b1 = b0 + size;
-  const b2 = b1 + size;
-  const b3 = b2 + size;
-  const b4 = b3 + size;
-  let h0 = b0;
-  let h1 = b1;
-  let h2 = b2;
-  let h3 = b3;
+  let s0 = stateAt<Cell>(a0, floor);
+  let s1 = stateAt<Cell>(a1, floor);
+  let s2 = stateAt<Cell>(a2, floor);
+  let s3 = stateAt<Cell>(a3, floor);
+  let hit = hits + (capacity << 3);
+  const full = hit + (capacity << 3);
   while (a0 < stop) {
-    s0 = load<u32>(s0 + load<u16>(map + ((<usize>load<u8>(a0)) << 1)));
-    s1 = load<u32>(s1 + load<u16>(map + ((<usize>load<u8>(a1)) << 1)));
-    s2 = load<u32>(s2 + load<u16>(map + ((<usize>load<u8>(a2)) << 1)));
-    s3 = load<u32>(s3 + load<u16>(map + ((<usize>load<u8>(a3)) << 1)));
+    s0 = next<Cell>(s0, a0);
+    s1 = next<Cell>(s1, a1);
+    s2 = next<Cell>(s2, a2);
+    s3 = next<Cell>(s3, a3);
     a0++;
     a1++;
     a2++;
     a3++;
-    if (((s0 | s1 | s2 | s3) & 1) == 0) continue;
-    if (s0 & 1) {
-      if (h0 == b1) return -1;
-      s0 &= ~1;
-      store<u32>(h0, <u32>a0);
-      store<u32>(h0, <u32>s0, 4);
-      h0 += 8;
+    if (((s0 | s1 | s2 | s3) & flag) == 0) continue;
+    if (hit + 32 > full) return -1;
+    if (s0 & flag) {
+      s0 &= ~flag;
+      store<u32>(hit, <u32>a0);
+      store<u32>(hit, <u32>s0, 4);
+      hit += 8;
     }
-    if (s1 & 1) {
-      if (h1 == b2) return -1;
-      s1 &= ~1;
-      store<u32>(h1, <u32>a1);
-      store<u32>(h1, <u32>s1, 4);
-      h1 += 8;
+    if (s1 & flag) {
+      s1 &= ~flag;
+      store<u32>(hit, <u32>a1);
+      store<u32>(hit, <u32>s1, 4);
+      hit += 8;
     }
-    if (s2 & 1) {
-      if (h2 == b3) return -1;
-      s2 &= ~1;
-      store<u32>(h2, <u32>a2);
-      store<u32>(h2, <u32>s2, 4);
-      h2 += 8;
+    if (s2 & flag) {
+      s2 &= ~flag;
+      store<u32>(hit, <u32>a2);
+      store<u32>(hit, <u32>s2, 4);
+      hit += 8;
     }
-    if (s3 & 1) {
-      if (h3 == b4) return -1;
-      s3 &= ~1;
-      store<u32>(h3, <u32>a3);
-      store<u32>(h3, <u32>s3, 4);
-      h3 += 8;
+    if (s3 & flag) {
+      s3 &= ~flag;
+      store<u32>(hit, <u32>a3);
+      store<u32>(hit, <u32>s3, 4);
+      hit += 8;
     }
   }
   while (a3 < end) {
-    s3 = load<u32>(s3 + load<u16>(map + ((<usize>load<u8>(a3)) << 1)));
+    s3 = next<Cell>(s3, a3);
     a3++;
-    if (s3 & 1) {
-      if (h3 == b4) return -1;
-      s3 &= ~1;
-      store<u32>(h3, <u32>a3);
-      store<u32>(h3, <u32>s3, 4);
-      h3 += 8;
+    if (s3 & flag) {
+      if (hit == full) return -1;
+      s3 &= ~flag;
+      store<u32>(hit, <u32>a3);
+      store<u32>(hit, <u32>s3, 4);
+      hit += 8;
     }
   }
-  h0 = withoutHopeless(b0, h0, limit);
-  h1 = withoutHopeless(b1, h1, limit);
-  h2 = withoutHopeless(b2, h2, limit);
-  h3 = withoutHopeless(b3, h3, limit);
-  store<u32>(counts, <u32>((h0 - b0) >> 3));
-  store<u32>(counts, <u32>((h1 - b1) >> 3), 4);
-  store<u32>(counts, <u32>((h2 - b2) >> 3), 8);
-  store<u32>(counts, <u32>((h3 - b3) >> 3), 12);
-  return <i32>((h0 - b0 + h1 - b1 + h2 - b2 + h3 - b3) >> 3);
+  // The first three lanes have reached their ends.
+  return collect(hits + (capacity << 3), hit, a0, a1, a2, limit);
 }
 
 // Like `scan`, for few keywords of three bytes or more: while the automaton is at its root, tests sixteen places at
-// once for the first three bytes of any keyword. All hits are in the first lane.
+// once for the first three bytes of any keyword.
 export function scanFew(begin: usize, end: usize, floor: usize, limit: usize): i32 {
-  const map = classes;
-  const lane = hits;
-  const full = lane + (capacity << 3);
+  const flag = ends<u16>();
+  const found = hits + (capacity << 3);
+  const full = found + (capacity << 3);
   const nibble = i8x16.splat(0x0f);
   const low0 = v128.load(beginnings);
   const high0 = v128.load(beginnings, 16);
@@ -180,11 +207,11 @@ export function scanFew(begin: usize, end: usize, floor: usize, limit: usize): i
   const high1 = v128.load(beginnings, 48);
   const low2 = v128.load(beginnings, 64);
   const high2 = v128.load(beginnings, 80);
-  let hit = lane;
+  let hit = found;
   let at = begin;
-  let state = stateAt(begin, floor);
+  let state = stateAt<u16>(begin, floor);
   while (at < end) {
-    if (state == root && at + 18 <= end) {
+    if (state == 0 && at + 18 <= end) {
       const block0 = v128.load(at);
       const block1 = v128.load(at, 1);
       const block2 = v128.load(at, 2);
@@ -209,24 +236,18 @@ export function scanFew(begin: usize, end: usize, floor: usize, limit: usize): i
     }
     // The automaton runs from a place where a keyword may begin until none is in progress.
     do {
-      state = load<u32>(state + load<u16>(map + ((<usize>load<u8>(at)) << 1)));
+      state = next<u16>(state, at);
       at++;
-      if (state & 1) {
+      if (state & flag) {
         if (hit == full) return -1;
-        state &= ~1;
+        state &= ~flag;
         store<u32>(hit, <u32>at);
         store<u32>(hit, <u32>state, 4);
         hit += 8;
       }
-    } while (state != root && at < end);
+    } while (state != 0 && at < end);
   }
-  hit = withoutHopeless(lane, hit, limit);
-  const found = <u32>((hit - lane) >> 3);
-  store<u32>(counts, found);
-  store<u32>(counts, 0, 4);
-  store<u32>(counts, 0, 8);
-  store<u32>(counts, 0, 12);
-  return <i32>found;
+  return collect(found, hit, end, end, end, limit);
 }
 
 export function countNewlines(begin: usize, end: usize): i32 {
@@ -297,7 +318,7 @@ function escapeAt(at: usize, limit: usize): bool {
 // before `limit`. Returns the number of records in the hit buffer, or -1 if it is full.
 export function findEncoded(begin: usize, end: usize, limit: usize, open: u32, minimum: u32): i32 {
   records = hits;
-  recordsEnd = hits + (capacity << 5);
+  recordsEnd = hits + (capacity << 3);
   let run = open;
   let at = begin;
   const percent = i8x16.splat(0x25);

@@ -3,17 +3,15 @@ import type { KeywordAutomaton } from './trie.ts';
 
 interface AutomatonExports {
   configure(
-    classes: number,
-    root: number,
     warm: number,
     hits: number,
     capacity: number,
-    counts: number,
     beginnings: number,
     aheads: number,
   ): void;
   scan: (begin: number, end: number, floor: number, limit: number) => number;
-  scanFew: (begin: number, end: number, floor: number, limit: number) => number;
+  scanWide: AutomatonExports['scan'];
+  scanFew: AutomatonExports['scan'];
   countNewlines(begin: number, end: number): number;
   lastNewline(begin: number, end: number): number;
   findEncoded(begin: number, end: number, limit: number, open: number, minimum: number): number;
@@ -31,15 +29,20 @@ const { WebAssembly: wasm } = globalThis as unknown as { WebAssembly: WebAssembl
 
 const PAGE_BYTES = 65_536;
 
-/** The module's own data lies below; AssemblyScript keeps a few constants there. */
-const BASE = 4096;
+/** Of one u32 per byte, as in automaton.as; AssemblyScript keeps a few constants below. */
+const CLASSES = 4096;
 
 const BEGINNINGS_BYTES = 96;
 
-const LANES = 4;
+/** Cells of one state that lie together. */
+const LINE_CELLS = 32;
 
-/** Hits of one lane; a block whose hits do not fit is halved, down to one that cannot overflow. */
-const LANE_CAPACITY = 4096;
+/** A cell has the number of a state, and a bit that says whether a keyword ends there. */
+const NARROW = { bytes: 2, ends: 0x8000 };
+const WIDE = { bytes: 4, ends: 0x8000_0000 };
+
+/** Hits of one block; one whose hits do not fit is halved, down to one that cannot overflow. */
+const HITS_MAX = 16_384;
 
 const BLOCK_BYTES = 128 * 1024;
 
@@ -67,53 +70,46 @@ export class KeywordScanner {
   readonly #find: AutomatonExports['scan'];
   readonly #words: Uint32Array;
   readonly #hits: number;
-  readonly #counts: number;
-  readonly #root: number;
-  readonly #rowBytes: number;
+  readonly #aheads: number;
   #free: number;
   #lookAheadBytesLeft = LOOK_AHEAD_BYTES;
 
   /** `bufferBytes`: the total that `allocate` may hand out. */
   constructor(automaton: KeywordAutomaton, bufferBytes: number) {
-    const { classOf, classes, states, beginnings } = automaton;
-    // An odd number of cache lines, so that the beginnings of rows use all sets of the cache; the last word of a row is
-    // the address of its look-ahead.
-    this.#rowBytes = (Math.ceil(((classes + 1) * 4) / 64) | 1) * 64;
-    const classesAt = BASE;
-    const beginningsAt = classesAt + 512;
-    this.#root = align(beginningsAt + BEGINNINGS_BYTES);
-    this.#counts = align(this.#root + states * this.#rowBytes);
-    this.#hits = this.#counts + 16;
-    this.#free = align(this.#hits + LANES * LANE_CAPACITY * 8);
+    const { classes, states, beginnings } = automaton;
+    const cell = states <= NARROW.ends ? NARROW : WIDE;
+    const beginningsAt = CLASSES + 256 * 4;
+    const cellsAt = align(beginningsAt + BEGINNINGS_BYTES);
+    this.#aheads = cellsAt + Math.ceil(classes / LINE_CELLS) * states * LINE_CELLS * cell.bytes;
+    this.#hits = align(this.#aheads + states * 4);
+    // As they are found, and in order.
+    this.#free = this.#hits + 2 * HITS_MAX * 8;
     const pages = Math.ceil((this.#free + LOOK_AHEAD_BYTES + bufferBytes) / PAGE_BYTES);
     const memory = new wasm.Memory({ initial: pages, maximum: pages });
     this.bytes = Buffer.from(memory.buffer);
     this.#words = new Uint32Array(memory.buffer);
     const instance = new wasm.Instance(automatonModule(), { env: { memory } });
     this.#exports = instance.exports as AutomatonExports;
-    for (let byte = 0; byte < 256; byte++) this.bytes.writeUInt16LE(classOf[byte]! * 4, classesAt + byte * 2);
-    this.#writeTable(automaton);
+    this.#writeCells(automaton, cell, cellsAt);
     const warm = Math.max(0, automaton.longest - 1);
-    this.#exports.configure(
-      classesAt,
-      this.#root,
-      warm,
-      this.#hits,
-      LANE_CAPACITY,
-      this.#counts,
-      beginningsAt,
-      this.#rowBytes - 4,
-    );
+    this.#exports.configure(warm, this.#hits, HITS_MAX, beginningsAt, this.#aheads);
     if (beginnings !== null) this.bytes.set(beginnings, beginningsAt);
-    this.#find = beginnings === null ? this.#exports.scan : this.#exports.scanFew;
+    const { scan, scanWide, scanFew } = this.#exports;
+    this.#find = cell === WIDE ? scanWide : beginnings === null ? scan : scanFew;
   }
 
-  #writeTable({ next, first, classes, states }: KeywordAutomaton): void {
-    for (let state = 0; state < states; state++) {
-      const row = (this.#root + state * this.#rowBytes) >> 2;
-      for (let each = 0; each < classes; each++) {
+  #writeCells({ classOf, next, first, classes, states }: KeywordAutomaton, cell: typeof NARROW, cellsAt: number): void {
+    const memory = this.bytes.buffer;
+    const cells = cell === NARROW ? new Uint16Array(memory, cellsAt) : new Uint32Array(memory, cellsAt);
+    const placeOf = (state: number, each: number): number =>
+      (Math.floor(each / LINE_CELLS) * states + state) * LINE_CELLS + (each % LINE_CELLS);
+    for (let byte = 0; byte < 256; byte++)
+      this.#words[(CLASSES >> 2) + byte] = cellsAt + placeOf(0, classOf[byte]!) * cell.bytes;
+    for (let each = 0; each < classes; each++) {
+      const column = placeOf(0, each);
+      for (let state = 0; state < states; state++) {
         const to = next[state * classes + each]!;
-        this.#words[row + each] = (this.#root + to * this.#rowBytes) | (first[to + 1]! > first[to]! ? 1 : 0);
+        cells[column + state * LINE_CELLS] = to + (first[to + 1]! > first[to]! ? cell.ends : 0);
       }
     }
   }
@@ -136,7 +132,7 @@ export class KeywordScanner {
 
   /** Leaves out the hits of a state of which a look-ahead knows that nothing matches; null: leaves out none. */
   lookAhead(state: number, table: Int32Array | null): void {
-    this.#words[((this.#root + (state + 1) * this.#rowBytes) >> 2) - 1] = table?.byteOffset ?? 0;
+    this.#words[(this.#aheads >> 2) + state] = table?.byteOffset ?? 0;
   }
 
   /**
@@ -152,21 +148,16 @@ export class KeywordScanner {
         size >>= 1;
         continue;
       }
-      if (found > 0) this.#visitHits(visit);
+      this.#visitHits(found, visit);
       at = stop;
       size = Math.min(BLOCK_BYTES, size * 2);
     }
   }
 
-  #visitHits(visit: HitVisitor): void {
+  #visitHits(count: number, visit: HitVisitor): void {
     const words = this.#words;
-    const root = this.#root;
-    const rowBytes = this.#rowBytes;
-    for (let lane = 0; lane < LANES; lane++) {
-      const from = (this.#hits >> 2) + lane * LANE_CAPACITY * 2;
-      const to = from + words[(this.#counts >> 2) + lane]! * 2;
-      for (let at = from; at < to; at += 2) visit(words[at]!, ((words[at + 1]! - root) / rowBytes) | 0);
-    }
+    const from = this.#hits >> 2;
+    for (let at = from; at < from + 2 * count; at += 2) visit(words[at]!, words[at + 1]!);
   }
 
   /**

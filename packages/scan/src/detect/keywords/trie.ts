@@ -46,8 +46,10 @@ function firsts(outputs: readonly (readonly number[])[]): number[] {
   return [0, ...outputs.map(({ length }) => (total += length))];
 }
 
-/** The most frequent bytes of source code, so that their transitions from a state share a line of the caches. */
-const FREQUENT = ' etaoinsrlcdpumfhgyb_.="x1/-';
+/**
+ * The most frequent bytes of source code: with class 0, those that share the first line of a state in `KeywordScanner`.
+ */
+const FREQUENT = ' etaoinsrlcdpumfhgybvwkx_."=-/1';
 
 function classifyBytes(keywords: readonly string[]): { classOf: Uint8Array; classes: number } {
   const classOf = new Uint8Array(256);

@@ -13,6 +13,8 @@ export interface Anchor {
   before: number;
   /** Maximum bytes of a match from the anchor on. */
   after: number;
+  /** All of a match from the anchor on, without groups. */
+  rest: RegexNode;
   /** What a match must have from the anchor on, within `FILTER_SPAN_MAX` bytes. */
   filter: RegexNode;
   /** Maximum bytes that the filter reads. */
@@ -189,12 +191,13 @@ function fewLetters(set: ByteSet): string[] | null {
   return letters.size === 0 || letters.size > SET_SIZE_MAX ? null : [...letters];
 }
 
-/** Returns the longest run of parts from the anchor on that is bounded and safe for backtracking. */
-function filterAt(parts: readonly RegexNode[], at: number): { filter: RegexNode; filterSpan: number } {
+/** Returns the longest run of parts from the anchor on that is bounded and safe for backtracking, and all of them. */
+function filterAt(parts: readonly RegexNode[], at: number): Pick<Anchor, 'rest' | 'filter' | 'filterSpan'> {
   let first = at;
   while (first > 0 && parts[first - 1]!.type === 'assertion') first--;
+  const rest = parts.slice(first);
   const taken: RegexNode[] = [];
-  for (const part of parts.slice(first)) {
+  for (const part of rest) {
     if (fits([...taken, part])) {
       taken.push(part);
       continue;
@@ -204,7 +207,7 @@ function filterAt(parts: readonly RegexNode[], at: number): { filter: RegexNode;
     break;
   }
   const node = sequence(taken);
-  return { filter: node, filterSpan: spanOf(node).max };
+  return { rest: sequence(rest), filter: node, filterSpan: spanOf(node).max };
 }
 
 function fits(parts: readonly RegexNode[]): boolean {

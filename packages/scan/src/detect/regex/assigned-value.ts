@@ -10,11 +10,18 @@ const OTHER = 0;
 const PART = 1;
 const END = 2;
 
-/** A pattern that ends with a group of one set, repeated, and one byte that the set lacks. */
+/** A pattern that ends with a group of one set, repeated, perhaps after a byte of another set, and one byte that both lack. */
 interface AssignmentForm {
   lead: RegexNode;
-  value: { set: ByteSet; min: number; max: number };
+  value: ValueForm;
   end: ByteSet;
+}
+
+interface ValueForm {
+  first: ByteSet;
+  rest: ByteSet;
+  min: number;
+  max: number;
 }
 
 /**
@@ -31,9 +38,9 @@ export class AssignedValue {
   end = 0;
 
   constructor({ lead, value, end }: AssignmentForm) {
-    const first: RegexNode = { type: 'set', set: value.set };
+    const first: RegexNode = { type: 'set', set: value.first };
     this.#lead = new RegExp(`${toJavaScript(lead, false)}(?=${toJavaScript(first)})`, 'y');
-    for (const byte of bytesOf(value.set)) this.#kinds[byte] = PART;
+    for (const byte of bytesOf(value.rest)) this.#kinds[byte] = PART;
     for (const byte of bytesOf(end)) this.#kinds[byte] = END;
     this.#min = value.min;
     this.#max = value.max;
@@ -50,9 +57,9 @@ export class AssignedValue {
     if (!lead.test(text)) return false;
     const start = lead.lastIndex + shift;
     const kinds = this.#kinds;
-    let end = start;
+    let end = start + 1;
     while (end < stop && kinds[bytes[end]!] === PART) end++;
-    if (end === stop || kinds[bytes[end]!] !== END || end - start < this.#min || end - start > this.#max) return false;
+    if (end >= stop || kinds[bytes[end]!] !== END || end - start < this.#min || end - start > this.#max) return false;
     this.start = start;
     this.end = end;
     return true;
@@ -68,11 +75,23 @@ export function assignedValue(node: RegexNode, group: number): AssignedValue | n
 function formOf(node: RegexNode, group: number): AssignmentForm | null {
   if (node.type !== 'sequence') return null;
   const [captured, last] = node.parts.slice(-2);
-  if (captured?.type !== 'capture' || captured.group !== group || captured.node.type !== 'repeat') return null;
-  const { node: letter, min, max, lazy } = captured.node;
+  if (captured?.type !== 'capture' || captured.group !== group) return null;
+  const value = valueFormOf(captured.node);
   const end = endOf(last!);
-  if (letter.type !== 'set' || lazy || min === 0 || end === null || intersects(letter.set, end)) return null;
-  return { lead: sequence(node.parts.slice(0, -2)), value: { set: letter.set, min, max }, end };
+  if (value === null || end === null || intersects(value.first, end) || intersects(value.rest, end)) return null;
+  return { lead: sequence(node.parts.slice(0, -2)), value, end };
+}
+
+function valueFormOf(node: RegexNode): ValueForm | null {
+  if (node.type === 'repeat') {
+    const { node: letter, min, max, lazy } = node;
+    return letter.type !== 'set' || lazy || min === 0 ? null : { first: letter.set, rest: letter.set, min, max };
+  }
+  if (node.type !== 'sequence' || node.parts.length !== 2) return null;
+  const [first, repeat] = node.parts;
+  if (first?.type !== 'set' || repeat?.type !== 'repeat') return null;
+  const { node: letter, min, max, lazy } = repeat;
+  return letter.type !== 'set' || lazy ? null : { first: first.set, rest: letter.set, min: min + 1, max: max + 1 };
 }
 
 /** Returns the bytes that end a value: those of a set, or of branches beside the end of the text. */

@@ -2,8 +2,9 @@ import { type ByteSet, intersects } from './byte-set.ts';
 import type { Instruction } from './program.ts';
 
 /**
- * All places of a program that a text may have reached, in ascending order; assertions count as held. A place is the
- * number of an instruction that takes a byte, or of the final one, times `COUNTS`, plus the repetitions taken there.
+ * All places of a program that a text may have reached, in ascending order; assertions count as held, but for the end of
+ * the text, where no byte leads on. A place is the number of an instruction that takes a byte, of that assertion or of the
+ * final one, times `COUNTS`, plus the repetitions taken there.
  */
 export type Places = readonly number[];
 
@@ -59,7 +60,9 @@ function reached(program: readonly Instruction[], from: readonly number[]): Plac
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
     const at = Math.floor(place / COUNTS);
     const step = program[at]!;
-    if (step.op === 'match' || step.op === 'bytes' || step.op === 'run') places.push(place);
+    const isEnd = step.op === 'assert' && step.kind === 'text_end';
+    if (isEnd || step.op === 'match' || step.op === 'bytes' || step.op === 'run') places.push(place);
+    if (isEnd) continue;
     if (step.op === 'split') [step.first, step.second].forEach((to) => enter(to * COUNTS));
     else if (step.op === 'jump') enter(step.to * COUNTS);
     else if (step.op === 'assert' || step.op === 'save') enter((at + 1) * COUNTS);

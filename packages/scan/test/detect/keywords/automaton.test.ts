@@ -55,7 +55,7 @@ test('finds every keyword in order, in four lanes or by beginnings, in any part 
 });
 
 for (const keyword of ['aa', 'aaa'])
-  test(`finds more hits of ${keyword} than fit a lane`, () => {
+  test(`finds more hits of ${keyword} than a block may have`, () => {
     const length = 300_000;
     const scanner = new KeywordScanner(buildKeywordAutomaton([keyword]), length);
     const address = scanner.allocate(length);
@@ -69,6 +69,21 @@ for (const keyword of ['aa', 'aaa'])
     });
     assert.equal(count, length - keyword.length + 1);
   });
+
+test('finds the keywords of an automaton with more states than 16 bits number', () => {
+  const keywords = Array.from({ length: 400 }, (_, at) => `${at}-${'k'.repeat(90)}${at}`);
+  const automaton = buildKeywordAutomaton(keywords);
+  assert.ok(automaton.states > 0x8000, `${automaton.states} states`);
+  const text = `${keywords.join(' ')} kkk`;
+  const scanner = new KeywordScanner(automaton, text.length);
+  const address = scanner.allocate(text.length);
+  scanner.bytes.write(text, address, 'latin1');
+  const hits: [number, string][] = [];
+  scanner.scan(address, address + text.length, { floor: address, limit: address }, (end, state) => {
+    for (const word of outputsOf(automaton, state)) hits.push([end - address, keywords[word]!]);
+  });
+  assert.deepEqual(hits, naiveHits(keywords, text, 0, text.length));
+});
 
 test('leaves out exactly the hits after which a look-ahead knows that nothing matches', () => {
   const sources = fc.constantFrom('a', '[ab]{1,3}k', '[^a]{2}b', 'b*_', 'a{0,90}b');
