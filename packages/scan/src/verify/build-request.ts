@@ -46,11 +46,16 @@ export function buildRequest(
     .update(JSON.stringify([method, url.href, headers, body, aws]))
     .digest('hex');
   const at = (nowMs: number): OutboundRequest => {
-    const own = { host: url.host, accept: headers['accept']! };
+    const own = { host: url.host, accept: headers['accept']!, ...amazonHeaders(headers) };
     const signature = aws === null ? {} : awsSignature({ method, url, headers: own, body: body ?? '' }, aws, nowMs);
     return { url, method, headers: { ...headers, ...signature }, body };
   };
   return { key, host: url.host, at };
+}
+
+/** Headers that S3 accepts only if they are signed. */
+function amazonHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-amz-')));
 }
 
 function keyOf({ id, key, session }: NonNullable<HttpVerification['sign']>, values: Readonly<Record<string, string>>) {

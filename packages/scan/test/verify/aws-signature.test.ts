@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import type { HttpVerification } from '../../src/detect/rules/verification-spec.ts';
 import { awsSignature } from '../../src/verify/aws-signature.ts';
+import { buildRequest } from '../../src/verify/build-request.ts';
 
 /** The key and the time of the examples that AWS publishes for Signature Version 4. */
 const KEY = { service: 'service', region: 'us-east-1', id: 'AKIDEXAMPLE', session: '' };
@@ -30,4 +32,24 @@ test('a session token is signed along', () => {
   const headers = awsSignature(request, { ...KEY, key: SECRET, session: 'token' }, AT);
   assert.equal(headers['x-amz-security-token'], 'token');
   assert.match(headers['authorization']!, /SignedHeaders=accept;host;x-amz-date;x-amz-security-token,/);
+});
+
+test('headers of Amazon in a description are signed, as S3 demands', () => {
+  const spec: HttpVerification = {
+    type: 'http',
+    name: 'storage',
+    provider: 'Storage',
+    method: 'GET',
+    url: 'https://storage.example.com/',
+    headers: { 'X-Amz-Content-Sha256': 'hash', 'X-Other': 'other' },
+    sign: { service: 's3', region: 'auto', id: '{{id}}', key: '{{secret}}', session: '' },
+    companions: [],
+    active: [{ status: [200] }],
+    inactive: [],
+    identity: [],
+    permissions: [],
+  };
+  const { headers } = buildRequest(spec, { id: 'i', secret: 's' }, null, 'agent').at(AT);
+  assert.equal(headers['x-amz-content-sha256'], 'hash');
+  assert.match(headers['authorization']!, /SignedHeaders=accept;host;x-amz-content-sha256;x-amz-date,/);
 });
