@@ -106,11 +106,11 @@ export class Layer {
   }
 
   /** Addresses are translated once here; below, positions are offsets in the text. */
-  readonly #visit = (address: number, state: number): void => {
+  readonly #visit = (address: number, state: number, outcome: number): void => {
     const { address: begin, base_offset, length } = this.#chunk;
     const group = this.#plan.probesAt(state, address);
     const { probes } = group;
-    let outlook = this.#plan.outlook(group, address, begin + length);
+    let outlook = this.#plan.outlook(group, address, begin + length, outcome);
     if (outlook === 0 && group.allFiltered) return;
     for (let at = 0; at < probes.length; at++) {
       const probe = probes[at]!;

@@ -110,10 +110,13 @@ export class DetectionPlan {
     return group;
   }
 
-  /** Returns the bits of the filtered probes of a group that may match at an address, or `UNDECIDED`. */
-  outlook(group: ProbeGroup, end: number, textEnd: number): number {
+  /**
+   * Returns the bits of the filtered probes of a group that may match at an address, or `UNDECIDED`; `outcome` is that of
+   * the hit.
+   */
+  outlook(group: ProbeGroup, end: number, textEnd: number, outcome: number): number {
     if (group.ahead === null) return UNDECIDED;
-    const outlook = group.ahead.outlook(this.scanner.bytes, end, textEnd);
+    const outlook = group.ahead.outlook(this.scanner.bytes, end, textEnd, outcome);
     if (outlook !== UNDECIDED) group.undecided = Math.max(0, group.undecided - 1);
     else {
       group.undecided = Math.max(0, group.undecided - group.ahead.takeLeftOut()) + DECIDED_MIN;

@@ -7,8 +7,8 @@
 // highest bit is set if a keyword ends there. State 0 is the root. CLASSES of scanner.ts.
 const CLASSES: usize = 4096;
 let warm: usize = 0;
-// Two lists of `capacity` records of 8 bytes, the address after the keyword's last byte and the state: what the caller
-// reads, and what the search finds.
+// Three lists of `capacity` records: what the caller reads, what may match, and what the search finds. A record has the
+// address after the keyword's last byte, the state and, but for the last list, where the look-ahead ended.
 let hits: usize = 0;
 let capacity: usize = 0;
 // Six tables of 16 bytes: for the first, second and third byte of a keyword, by low and by high nibble. A bit stands
@@ -49,11 +49,11 @@ function ends<Cell>(): usize {
   return sizeof<Cell>() == 2 ? 0x8000 : 0x80000000;
 }
 
-// Returns false if the look-ahead of a state knows that nothing matches at a hit; it may read bytes before `limit`.
-// Its own states are positive, or final: -1 if nothing may match.
-function mayMatch(keywords: usize, hit: usize, limit: usize): bool {
+// Returns where the look-ahead of a state ends for a hit: in a final state, which is negative, and -1 if nothing may match;
+// elsewhere if more bytes would be needed than may be read, before `limit`, or without a look-ahead.
+function lookAhead(keywords: usize, hit: usize, limit: usize): i32 {
   const ahead = <usize>load<u32>(aheads + (keywords << 2));
-  if (ahead == 0) return true;
+  if (ahead == 0) return 0;
   const rows = <usize>load<u32>(ahead);
   const size = load<u32>(ahead, 4);
   let state = load<i32>(ahead, 8);
@@ -63,48 +63,47 @@ function mayMatch(keywords: usize, hit: usize, limit: usize): bool {
     state = load<i32>(rows + state * size + ((<usize>load<u8>(ahead + load<u8>(at), 16)) << 2));
     at++;
   }
-  if (state != -1) return true;
-  store<u32>(ahead, load<u32>(ahead, 12) + 1, 12);
-  return false;
+  if (state == -1) store<u32>(ahead, load<u32>(ahead, 12) + 1, 12);
+  return state;
 }
 
-// Moves the records in [from, to) to `hits`, in the order of their addresses and without those after which nothing
-// matches. Lanes end at the given addresses, the last one anywhere, and each has its records in order. Returns their
-// number. Apart from the search, whose loop has no register to spare.
-function collect(from: usize, to: usize, end0: usize, end1: usize, end2: usize, limit: usize): i32 {
-  let kept = from;
-  let before1 = hits;
-  let before2 = hits;
-  let before3 = hits;
-  for (let each = from; each < to; each += 8) {
-    const record = load<u64>(each);
-    const at = <usize>(<u32>record);
-    if (!mayMatch(<usize>(record >> 32), at, limit)) continue;
-    store<u64>(kept, record);
-    kept += 8;
-    before1 += <usize>(at <= end0) << 3;
-    before2 += <usize>(at <= end1) << 3;
-    before3 += <usize>(at <= end2) << 3;
+// @ts-ignore: decorator
+@inline
+function copied(to: usize, from: usize): usize {
+  store<u64>(to, load<u64>(from));
+  store<u32>(to, load<u32>(from, 8), 8);
+  return to + 12;
+}
+
+// Puts what was found before `to` into `hits`, in the order of the addresses and without that after which nothing matches.
+// Lanes end at the given addresses, the last one anywhere, and each has its records in order. Returns their number. Apart
+// from the search, whose loop has no register to spare.
+function collect(to: usize, end0: usize, end1: usize, end2: usize, limit: usize): i32 {
+  const first = hits + capacity * 12;
+  let kept = first;
+  let lane0 = hits;
+  let lane1 = hits;
+  let lane2 = hits;
+  let lane3 = hits;
+  for (let each = hits + capacity * 24; each < to; each += 8) {
+    const at = <usize>load<u32>(each);
+    const outcome = lookAhead(load<u32>(each, 4), at, limit);
+    if (outcome == -1) continue;
+    store<u64>(kept, load<u64>(each));
+    store<i32>(kept, outcome, 8);
+    kept += 12;
+    if (at <= end0) lane1 += 12;
+    if (at <= end1) lane2 += 12;
+    if (at <= end2) lane3 += 12;
   }
-  let before0 = hits;
-  for (let each = from; each < kept; each += 8) {
-    const record = load<u64>(each);
-    const at = <usize>(<u32>record);
-    if (at <= end0) {
-      store<u64>(before0, record);
-      before0 += 8;
-    } else if (at <= end1) {
-      store<u64>(before1, record);
-      before1 += 8;
-    } else if (at <= end2) {
-      store<u64>(before2, record);
-      before2 += 8;
-    } else {
-      store<u64>(before3, record);
-      before3 += 8;
-    }
+  for (let each = first; each < kept; each += 12) {
+    const at = <usize>load<u32>(each);
+    if (at <= end0) lane0 = copied(lane0, each);
+    else if (at <= end1) lane1 = copied(lane1, each);
+    else if (at <= end2) lane2 = copied(lane2, each);
+    else lane3 = copied(lane3, each);
   }
-  return <i32>((kept - from) >> 3);
+  return <i32>((lane3 - hits) / 12);
 }
 
 // Returns the state before `at`: a keyword that ends after `at` began at most `warm` bytes before it.
@@ -141,8 +140,8 @@ function scanLanes<Cell>(begin: usize, end: usize, floor: usize, limit: usize): 
   let s1 = stateAt<Cell>(a1, floor);
   let s2 = stateAt<Cell>(a2, floor);
   let s3 = stateAt<Cell>(a3, floor);
-  let hit = hits + (capacity << 3);
-  const full = hit + (capacity << 3);
+  let hit = hits + capacity * 24;
+  const full = hit + capacity * 8;
   while (a0 < stop) {
     s0 = next<Cell>(s0, a0);
     s1 = next<Cell>(s1, a1);
@@ -191,15 +190,15 @@ function scanLanes<Cell>(begin: usize, end: usize, floor: usize, limit: usize): 
     }
   }
   // The first three lanes have reached their ends.
-  return collect(hits + (capacity << 3), hit, a0, a1, a2, limit);
+  return collect(hit, a0, a1, a2, limit);
 }
 
 // Like `scan`, for few keywords of three bytes or more: while the automaton is at its root, tests sixteen places at
 // once for the first three bytes of any keyword.
 export function scanFew(begin: usize, end: usize, floor: usize, limit: usize): i32 {
   const flag = ends<u16>();
-  const found = hits + (capacity << 3);
-  const full = found + (capacity << 3);
+  let hit = hits + capacity * 24;
+  const full = hit + capacity * 8;
   const nibble = i8x16.splat(0x0f);
   const low0 = v128.load(beginnings);
   const high0 = v128.load(beginnings, 16);
@@ -207,7 +206,6 @@ export function scanFew(begin: usize, end: usize, floor: usize, limit: usize): i
   const high1 = v128.load(beginnings, 48);
   const low2 = v128.load(beginnings, 64);
   const high2 = v128.load(beginnings, 80);
-  let hit = found;
   let at = begin;
   let state = stateAt<u16>(begin, floor);
   while (at < end) {
@@ -247,7 +245,7 @@ export function scanFew(begin: usize, end: usize, floor: usize, limit: usize): i
       }
     } while (state != 0 && at < end);
   }
-  return collect(found, hit, end, end, end, limit);
+  return collect(hit, end, end, end, limit);
 }
 
 export function countNewlines(begin: usize, end: usize): i32 {
@@ -318,7 +316,7 @@ function escapeAt(at: usize, limit: usize): bool {
 // before `limit`. Returns the number of records in the hit buffer, or -1 if it is full.
 export function findEncoded(begin: usize, end: usize, limit: usize, open: u32, minimum: u32): i32 {
   records = hits;
-  recordsEnd = hits + (capacity << 3);
+  recordsEnd = hits + capacity * 8;
   let run = open;
   let at = begin;
   const percent = i8x16.splat(0x25);

@@ -2,13 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { KeywordAutomaton } from './trie.ts';
 
 interface AutomatonExports {
-  configure(
-    warm: number,
-    hits: number,
-    capacity: number,
-    beginnings: number,
-    aheads: number,
-  ): void;
+  configure(warm: number, hits: number, capacity: number, beginnings: number, aheads: number): void;
   scan: (begin: number, end: number, floor: number, limit: number) => number;
   scanWide: AutomatonExports['scan'];
   scanFew: AutomatonExports['scan'];
@@ -43,6 +37,8 @@ const WIDE = { bytes: 4, ends: 0x8000_0000 };
 
 /** Hits of one block; one whose hits do not fit is halved, down to one that cannot overflow. */
 const HITS_MAX = 16_384;
+/** End, state and outcome. */
+const HIT_WORDS = 3;
 
 const BLOCK_BYTES = 128 * 1024;
 
@@ -57,8 +53,11 @@ function automatonModule(): object {
   return compiled;
 }
 
-/** Receives the end of a keyword: `state` identifies the keywords, `end` is the address after the last byte. */
-export type HitVisitor = (end: number, state: number) => void;
+/**
+ * Receives the end of a keyword: `state` identifies the keywords, `end` is the address after the last byte, `outcome` where
+ * the look-ahead of the state ended.
+ */
+export type HitVisitor = (end: number, state: number, outcome: number) => void;
 
 /**
  * Owns one WebAssembly memory: the automaton, its hits, and the buffers it scans. Addresses are offsets in that
@@ -82,8 +81,8 @@ export class KeywordScanner {
     const cellsAt = align(beginningsAt + BEGINNINGS_BYTES);
     this.#aheads = cellsAt + Math.ceil(classes / LINE_CELLS) * states * LINE_CELLS * cell.bytes;
     this.#hits = align(this.#aheads + states * 4);
-    // As they are found, and in order.
-    this.#free = this.#hits + 2 * HITS_MAX * 8;
+    // As they are found, those that may match, and these in order.
+    this.#free = this.#hits + HITS_MAX * (8 + 2 * HIT_WORDS * 4);
     const pages = Math.ceil((this.#free + LOOK_AHEAD_BYTES + bufferBytes) / PAGE_BYTES);
     const memory = new wasm.Memory({ initial: pages, maximum: pages });
     this.bytes = Buffer.from(memory.buffer);
@@ -157,7 +156,8 @@ export class KeywordScanner {
   #visitHits(count: number, visit: HitVisitor): void {
     const words = this.#words;
     const from = this.#hits >> 2;
-    for (let at = from; at < from + 2 * count; at += 2) visit(words[at]!, words[at + 1]!);
+    const to = from + HIT_WORDS * count;
+    for (let at = from; at < to; at += HIT_WORDS) visit(words[at]!, words[at + 1]!, words[at + 2]! | 0);
   }
 
   /**

@@ -77,12 +77,15 @@ export class LookAhead {
     return count;
   }
 
-  /** Returns the bits of the patterns that may match, or `UNDECIDED`; reads `bytes` from `at` to before `end`. */
-  outlook(bytes: Uint8Array, at: number, end: number): number {
+  /**
+   * Returns the bits of the patterns that may match, or `UNDECIDED`; reads `bytes` from `at` to before `end`.
+   * @param known where the automaton of keywords ended, which is the answer if it is final
+   */
+  outlook(bytes: Uint8Array, at: number, end: number, known = UNKNOWN): number {
     const classOf = this.#classOf;
     const classes = this.#classes;
     const stop = Math.min(end, at + REACH);
-    let state = this.#start;
+    let state = known < UNKNOWN ? known : this.#start;
     for (let next = at; state > UNKNOWN && next < stop; next++) {
       const byte = bytes[next]!;
       const to = this.#rows[state * classes + classOf[byte]!]!;

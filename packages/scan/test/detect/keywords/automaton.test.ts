@@ -5,7 +5,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { buildAutomaton } from '../../../../../scripts/build-automaton.ts';
 import { KeywordScanner } from '../../../src/detect/keywords/scanner.ts';
-import { LookAhead, lookAhead } from '../../../src/detect/regex/look-ahead.ts';
+import { LookAhead, lookAhead, UNDECIDED } from '../../../src/detect/regex/look-ahead.ts';
 import { parseRegex } from '../../../src/detect/regex/parse.ts';
 import { buildKeywordAutomaton, outputsOf } from '../../../src/detect/keywords/trie.ts';
 
@@ -104,10 +104,20 @@ test('leaves out exactly the hits after which a look-ahead knows that nothing ma
         return visited;
       };
       const all = hits();
+      assert.ok(all.every(([, , outcome]) => outcome === 0));
       const outlooks = new Map(all.map(([end]) => [end, ahead.outlook(scanner.bytes, end!, limit)]));
       const expected = all.filter(([end, at]) => at !== state || outlooks.get(end) !== 0);
       scanner.lookAhead(state, ahead.table);
-      assert.deepEqual(hits(), expected);
+      const left = hits();
+      assert.deepEqual(
+        left.map(([end, at]) => [end, at]),
+        expected.map(([end, at]) => [end, at]),
+      );
+      for (const [end, at, outcome] of left) {
+        if (at !== state) assert.equal(outcome, 0);
+        else if (outcome! < 0) assert.equal(ahead.outlook(scanner.bytes, end!, limit, outcome), outlooks.get(end));
+        else assert.equal(outlooks.get(end), UNDECIDED);
+      }
       assert.equal(ahead.takeLeftOut(), all.length - expected.length);
       assert.equal(ahead.takeLeftOut(), 0);
       scanner.lookAhead(state, null);
