@@ -136,13 +136,18 @@ export class DetectionPlan {
   }
 
   #lookAhead(group: ProbeGroup, end: number): void {
-    const patterns = group.probes
-      .filter(({ filtered }) => filtered)
-      .map(({ rule, length }) => {
-        const keyword = this.scanner.bytes.toString('latin1', end - length, end);
-        return { node: rule.anchor().rest, literal: lowerCaseAscii(keyword) };
-      });
-    group.ahead = lookAhead(patterns, (length) => this.scanner.allocateLookAhead(length));
+    const filtered = group.probes.filter((probe) => probe.filtered);
+    const allocate = (length: number): Int32Array | null => this.scanner.allocateLookAhead(length);
+    const ahead = (what: 'rest' | 'filter'): LookAhead | null =>
+      lookAhead(
+        filtered.map(({ rule, length }) => {
+          const keyword = this.scanner.bytes.toString('latin1', end - length, end);
+          return { node: rule.anchor()[what], literal: lowerCaseAscii(keyword) };
+        }),
+        allocate,
+      );
+    // All of a pattern may be too large.
+    group.ahead = ahead('rest') ?? ahead('filter');
     // The other probes look at every hit.
     if (group.ahead !== null && group.allFiltered) this.scanner.lookAhead(group.state, group.ahead.table);
   }
