@@ -105,6 +105,17 @@ test('the set covers what it promises, and its files have no unknown fields', ()
   assert.deepEqual(warnings, []);
 });
 
+test('no secret includes what follows it: a pattern that looks at that has a group', () => {
+  const ending = rules.filter(
+    ({ regex, secret_group }) => secret_group === 0 && /\(\?:\[\^.*\]\|\$\)$/.test(regex ?? ''),
+  );
+  const isWhole = ({ regex }: Rule): boolean => !/(?:^|[^\\])\((?!\?)/.test(regex!);
+  assert.deepEqual(
+    ending.filter(isWhole).map(({ id }) => id),
+    [],
+  );
+});
+
 test('each rule describes the finding and the remedy, and names family and provider', () => {
   for (const text of builtinRuleTexts()) {
     const family = text.name.replace(/^builtin\/|\.toml$/g, '');
