@@ -91,7 +91,7 @@ const INVALID_TEXT =
 const MESSAGE = /(["'`])(?:incorrect|invalid)\b[^"'`]*\1/gi;
 
 /** Tokens against forged requests. */
-const OF_A_PAGE = /(?:^|_)(?:csrf|xsrf|authenticity)(?:_|$)/;
+const OF_A_PAGE = /[cx]srf|(?:^|_)authenticity(?:_|$)/;
 
 const JOINT_AT_END = /[-_.:/=]$/;
 /** A value goes on in what is appended to it. */

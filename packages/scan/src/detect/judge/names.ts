@@ -13,16 +13,16 @@ export interface NameKinds {
 }
 
 const PASSWORD =
-  /pass(?:w(?:or)?d|phrase|wort|code)|(?:^|_)(?:pass|pwd|passwd|pw|mdp|psw|pswd|motdepasse)(?:_|$|\d)|(?:^|_)psk$|(?:db|root|user|admin|smtp|mail|ftp|sql|store|key|trust|wifi)(?:pass|pwd|pw)(?:_|$)/;
+  /pass(?:w(?:or)?d|phrase|wort|code)|(?:^|_)(?:pass|pwd|passwd|pw|mdp|psw|pswd|motdepasse)(?:_|$|\d)|(?:^|_)psk$|(?:db|root|bind|user|admin|smtp|mail|ftp|sql|store|key|trust|wifi)(?:pass|pwd|pw)(?:_|$)/;
 const TOKEN = /tokens?(?:_|$|\d)|(?:^|_)(?:jwt|bearer|pat|webhook|oauth|auth|authorization)(?:_|$)|tok(?:_|$)/;
 const SECRET = /secrets?(?:_|$|\d)|credentials?|creds?(?:_|$)|salt(?:_|$)|pepper|(?:^|_)sec(?:_|$)/;
 const KEY = /keys?(?:_|$|\d)/;
 const OWNED =
-  /(?:^|_)(?:api|access|auth|app|account|private|client|consumer|service|admin|master|encrypt(?:ion)?|sign(?:ing|ature)?|crypt|crypto|license|licence|storage|subscription|shared|session|cookie|jwt|refresh|bearer|bot|deploy|integration|webhook|oauth|user|db|database|root|smtp|mail|redis|mongo|postgres|mysql|aws|azure|gcp|google|github|gitlab|slack|stripe|twilio|sendgrid|s3|prod|production|live|site|application|registry|docker|npm|ssh|ftp|ldap|vault|secret|token)(?:_|$)|api_?key|apikey|secretkey|accesskey|authkey/;
+  /(?:^|_)(?:api|access|auth|app|account|private|client|consumer|service|admin|master|encrypt(?:ion)?|sign(?:ing|ature)?|crypt|crypto|license|licence|storage|subscription|shared|session|cookie|jwt|refresh|bearer|bot|deploy|integration|webhook|oauth|user|db|database|root|smtp|mail|redis|mongo|postgres|mysql|aws|azure|gcp|google|github|gitlab|slack|stripe|twilio|sendgrid|s3|prod|production|live|site|application|registry|docker|npm|ssh|ftp|ldap|vault|secret|token)(?:_|$)|(?:api|access|auth|app|client|consumer|secret|user|bot|db|aws|github|gitlab|slack|stripe|npm|license)(?:key|token|secret)s?(?:_|$)/;
 const ABOUT =
   /(?:^|_)(?:id|ids|url|uri|urls|name|names|label|path|paths|file|files|filename|dir|header|headers|hash|hashes|type|types|endpoint|prefix|suffix|arn|ref|reference|expiry|expires|expiration|length|len|size|count|limit|max|min|regex|regexp|pattern|field|fields|column|placeholder|title|message|msg|error|hint|help|text|description|desc|policy|format|class|classname|selector|element|input|button|form|icon|image|link|page|version|date|time|timestamp|status|state|code|mode|kind|provider|issuer|algorithm|alg|digest|checksum|sha|sha1|sha256|md5|integrity|etag|fingerprint|thumbprint|index|offset|position|cursor|next|previous|separator|delimiter|event|action|scheme|strategy|scope|scopes|store|manager|service|factory|handler|helper|validator|parser|generator|required|enabled|disabled|visible|changed|reset|confirm|confirmation|strength|rule|rules|attribute|attributes|param|parameter|variable|var|env|source|target|secret_name|keyword|keycode|keyboard|keymap|shortcut|hotkey|press|down|up|color|colour|style|width|height|locale|lang|language|translation|i18n|schema|table|database_key|primary_key|foreign_key|partition|sort|cache_key|cache|test|group|order|event_key|storage_key|session_key_name|query|data_key|map|object|item|value_key|object_key|mgr|handler|realm|util|utils|impl)$/;
 const OPEN =
-  /public|publishable|(?:^|_)(?:pub|manager|maintainer|committer|signer|csrf|xsrf|authenticity|idempotency|client_request|token_bytes|nonce|etag|example|sample|dummy|fake|mock|placeholder|test|tests|testing|site_?key|anon|cursor|page|continuation|next|sync|translation|i18n|locale|cache|primary|foreign|sort|partition|index|lookup|hot|host|monkey|turkey|donkey|keyboard|keyword|monkeys|tokenize|tokenizer|eof|eos|bos|pad|unk|mask)(?:_|$)/;
+  /public|publishable|[cx]srf|(?:^|_)(?:pub|manager|maintainer|committer|signer|authenticity|idempotency|client_request|token_bytes|nonce|etag|example|sample|dummy|fake|mock|placeholder|test|tests|testing|site_?key|anon|cursor|page|continuation|next|sync|translation|i18n|locale|cache|primary|foreign|sort|partition|index|lookup|hot|host|monkey|turkey|donkey|keyboard|keyword|monkeys|tokenize|tokenizer|eof|eos|bos|pad|unk|mask)(?:_|$)/;
 
 /** Writes a name in words divided by underscores: `dbPassword` and `DB-PASSWORD` become `db_password`. */
 export function wordsOf(name: string): string {
@@ -73,9 +73,9 @@ export function namesSigner(name: string): boolean {
 const NAME_BEFORE = new RegExp(
   [
     /([A-Za-z_$][\w.$-]{0,80}?)(?:\[\d{0,5}\])?/,
-    /(?:[:?]{0,2} ?(?:[Ss]tr(?:ing)?\b|&(?:'static )?str\b|As String\b|Optional\[str\]|\{ get; set; \}|PROGMEM))?(?:\.equals)?/,
+    /(?:[:?]{0,2} ?(?:[Ss]tr(?:ing)?\b|&(?:'static )?str\b|As String\b|Optional\[str\]|Final(?:\[str\])?|\[\]const u8\b|\{ get; (?:(?:private |internal )?set; |init; )?\}|PROGMEM)| --plaintext)?(?:\.equals)?/,
     /(?:<value>|!!str |[\s"'`\])\\:=!(,>?|.+@<[{*-]){0,20}/,
-    /(?:(?:[bBfFrRuUL]|<?-|byte\(|(?:String::)?from\(|String\() ?["'`])?$/,
+    /(?:(?:[bBfFrRuUL]|<?-|to |byte\(|(?:String::)?from\(|String\() ?["'`])?$/,
   ]
     .map(({ source }) => source)
     .join(''),

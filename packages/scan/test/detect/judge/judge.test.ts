@@ -44,6 +44,13 @@ test('the same value is less certain where tests and translations are, and where
   assert.ok(level('app.yaml', 'signing_key: {{hex:64}}\n') > level('app.yaml', 'cache_key: {{hex:64}}\n'));
 });
 
+test('a name says the same without anything between its words; one of a token against forged requests says so, too', () => {
+  for (const name of ['SHOP_APITOKEN', 'GITHUBKEY', 'apisecret', 'clientsecret'])
+    assert.notEqual(only('App.java', `String ${name} = "{{alnum:40}}";`)?.confidence ?? 'low', 'low', name);
+  for (const name of ['csrf_token', 'csrftoken', 'XSRFTOKEN'])
+    assert.equal(only('app.py', `${name} = "{{alnum:40}}"`)?.confidence ?? 'low', 'low', name);
+});
+
 test('in a line of a configuration file, every sign belongs to the value', () => {
   const texts = ['DB_PASSWORD={{alnum:5}}7&{{alnum:7}}', 'DB_PASSWORD={{alnum:4}}7;{{alnum:5}}&{{alnum:4}}'];
   for (const path of ['.env', '.env.production', 'app.properties'])
