@@ -138,16 +138,16 @@ export class DetectionPlan {
   #lookAhead(group: ProbeGroup, end: number): void {
     const filtered = group.probes.filter((probe) => probe.filtered);
     const allocate = (length: number): Int32Array | null => this.scanner.allocateLookAhead(length);
-    const ahead = (what: 'rest' | 'filter'): LookAhead | null =>
+    const ahead = (what: 'rest' | 'filtered'): LookAhead | null =>
       lookAhead(
         filtered.map(({ rule, length }) => {
           const keyword = this.scanner.bytes.toString('latin1', end - length, end);
-          return { node: rule.anchor()[what], literal: lowerCaseAscii(keyword) };
+          return { node: rule[what](), literal: lowerCaseAscii(keyword) };
         }),
         allocate,
       );
     // All of a pattern may be too large.
-    group.ahead = ahead('rest') ?? ahead('filter');
+    group.ahead = ahead('rest') ?? ahead('filtered');
     // The other probes look at every hit.
     if (group.ahead !== null && group.allFiltered) this.scanner.lookAhead(group.state, group.ahead.table);
   }

@@ -5,22 +5,22 @@ import type { RegexNode } from './ast.ts';
 import { type ByteSet, bytesOf, lowerCase, sizeOf } from './byte-set.ts';
 import { toJavaScript } from './translate.ts';
 
-/** The position in every match at which one of a few literals occurs, and the filter that rejects false hits there. */
+/** The position in every match at which one of a few literals occurs. */
 export interface Anchor {
+  /** Its place among the parts of the pattern, for `cutAt` and the like. */
+  at: number;
   /** Lower case, as latin1. Every match has one of them at the anchor, in any case. */
   literals: readonly string[];
   /** Maximum bytes of a match before the anchor; Infinity if unbounded. */
   before: number;
   /** Maximum bytes of a match from the anchor on. */
   after: number;
-  /** All of a match from the anchor on, without groups. */
-  rest: RegexNode;
-  /** What a match must have from the anchor on, within `FILTER_SPAN_MAX` bytes. */
-  filter: RegexNode;
-  /** Maximum bytes that the filter reads. */
-  filterSpan: number;
-  /** The pattern cut at the anchor, if both halves can be matched separately. */
-  halves: { before: RegexNode; after: RegexNode } | null;
+}
+
+/** A pattern cut at its anchor. */
+export interface Halves {
+  before: RegexNode;
+  after: RegexNode;
 }
 
 export const FILTER_SPAN_MAX = 256;
@@ -39,9 +39,9 @@ const FILTER_PART_MAX = 64;
 /** Maximum repetitions that a filter requires of a long repeat. */
 const REPEAT_ENOUGH = 32;
 
-/** Returns the filter's source for JavaScript's engine, for use with the sticky flag. */
-export function filterSource({ filter }: Anchor): string {
-  return toJavaScript(filter, false);
+/** Returns the source of `filterAt` for JavaScript's engine, for use with the sticky flag. */
+export function filterSource(node: RegexNode, at: number): string {
+  return toJavaScript(filterAt(node, at), false);
 }
 
 /**
@@ -63,7 +63,7 @@ export function findAnchor(node: RegexNode, keywords: readonly string[], beforeM
   if (best === null) return null;
   const before = spanOf(sequence(parts.slice(0, best.at))).max;
   const after = spanOf(sequence(parts.slice(best.at))).max;
-  return { literals: best.literals, before, after, ...filterAt(parts, best.at), halves: cutAt(node, best.at) };
+  return { at: best.at, literals: best.literals, before, after };
 }
 
 /** Returns false for a part that cannot begin a literal and needs no closer inspection. */
@@ -80,10 +80,10 @@ function flatten(node: RegexNode): RegexNode[] {
 }
 
 /**
- * Cuts a pattern before part `at` of its flattened parts. Returns null if that is within a group, or if the half
- * before it has groups or prefers longer matches: then only the whole pattern finds the preferred match.
+ * Cuts a pattern at an anchor. Returns null if that is within a group, or if the half before it has groups or prefers
+ * longer matches: then only the whole pattern finds the preferred match.
  */
-function cutAt(node: RegexNode, at: number): Anchor['halves'] {
+export function cutAt(node: RegexNode, at: number): Halves | null {
   const parts = node.type === 'sequence' ? node.parts : [node];
   let cut = 0;
   for (let flattened = 0; flattened < at; cut++) {
@@ -191,13 +191,25 @@ function fewLetters(set: ByteSet): string[] | null {
   return letters.size === 0 || letters.size > SET_SIZE_MAX ? null : [...letters];
 }
 
-/** Returns the longest run of parts from the anchor on that is bounded and safe for backtracking, and all of them. */
-function filterAt(parts: readonly RegexNode[], at: number): Pick<Anchor, 'rest' | 'filter' | 'filterSpan'> {
+/** Returns all of a match from an anchor on, without groups. */
+export function restAt(node: RegexNode, at: number): RegexNode {
+  return sequence(partsAt(node, at));
+}
+
+function partsAt(node: RegexNode, at: number): readonly RegexNode[] {
+  const parts = flatten(node);
   let first = at;
   while (first > 0 && parts[first - 1]!.type === 'assertion') first--;
-  const rest = parts.slice(first);
+  return parts.slice(first);
+}
+
+/**
+ * Returns what a match must have from an anchor on, within `FILTER_SPAN_MAX` bytes: the longest run of parts that is
+ * bounded and safe for backtracking.
+ */
+export function filterAt(node: RegexNode, at: number): RegexNode {
   const taken: RegexNode[] = [];
-  for (const part of rest) {
+  for (const part of partsAt(node, at)) {
     if (fits([...taken, part])) {
       taken.push(part);
       continue;
@@ -206,8 +218,7 @@ function filterAt(parts: readonly RegexNode[], at: number): Pick<Anchor, 'rest' 
     if (beginning !== undefined) taken.push(beginning);
     break;
   }
-  const node = sequence(taken);
-  return { rest: sequence(rest), filter: node, filterSpan: spanOf(node).max };
+  return sequence(taken);
 }
 
 function fits(parts: readonly RegexNode[]): boolean {

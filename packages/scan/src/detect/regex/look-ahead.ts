@@ -146,16 +146,22 @@ function afterLiteral(program: readonly Instruction[], literal: string): Places 
   return places;
 }
 
+/** Bytes that are in the same sets have one class. */
 function classesOf(program: readonly Instruction[]): { classOf: Uint8Array; classes: number } {
-  const sets = program.flatMap((step) => (step.op === 'bytes' || step.op === 'run' ? [step.set] : []));
-  const numbers = new Map<string, number>();
-  const classOf = Uint8Array.from({ length: 256 }, (_, byte) => {
-    const members = sets.map((set) => (hasByte(set, byte) ? '1' : '0')).join('');
-    const number = numbers.get(members) ?? numbers.size;
-    numbers.set(members, number);
-    return number;
-  });
-  return { classOf, classes: numbers.size };
+  const classOf = new Uint8Array(256);
+  let classes = 1;
+  for (const step of program) {
+    if (step.op !== 'bytes' && step.op !== 'run') continue;
+    const numbers = new Map<number, number>();
+    for (let byte = 0; byte < 256; byte++) {
+      const divided = classOf[byte]! * 2 + (hasByte(step.set, byte) ? 1 : 0);
+      let number = numbers.get(divided);
+      if (number === undefined) numbers.set(divided, (number = numbers.size));
+      classOf[byte] = number;
+    }
+    classes = numbers.size;
+  }
+  return { classOf, classes };
 }
 
 function wordsFrom(allocate: AllocateWords, length: number): Int32Array {

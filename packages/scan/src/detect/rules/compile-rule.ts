@@ -1,5 +1,5 @@
 import { spanOf, spansLines } from '../regex/analyse.ts';
-import { filterSource, findAnchor } from '../regex/anchor.ts';
+import { cutAt, filterSource, findAnchor } from '../regex/anchor.ts';
 import type { ParsedRegex, RegexNode } from '../regex/ast.ts';
 import { planRegex, type RegexPlan } from '../regex/compiled-regex.ts';
 import { planNamed, parseRuleRegex, planShortRegex } from './compile-regex.ts';
@@ -93,9 +93,9 @@ function boundedSpan(max: number): number {
 function place(rule: Rule, node: RegexNode, span: number): { placement: Placement; before: number; after: number } {
   const anchor = findAnchor(node, rule.keywords, BEFORE_MAX);
   if (anchor !== null) {
-    const { literals, halves } = anchor;
+    const { at, literals } = anchor;
     return {
-      placement: { type: 'anchored', literals, filter: filterSource(anchor), cut: halves !== null },
+      placement: { type: 'anchored', literals, at, filter: filterSource(node, at), cut: cutAt(node, at) !== null },
       before: Math.min(anchor.before, BEFORE_MAX),
       after: Math.min(anchor.after, span) + 1,
     };

@@ -1,10 +1,11 @@
 import type { CompiledCompanion } from '../companions.ts';
-import { type Anchor, findAnchor } from '../regex/anchor.ts';
+import { cutAt, filterAt, type Halves, restAt } from '../regex/anchor.ts';
+import type { RegexNode } from '../regex/ast.ts';
 import { type AssignedValue, assignedValue } from '../regex/assigned-value.ts';
 import { CompiledRegex, HalvedRegex } from '../regex/compiled-regex.ts';
 import { parseRegex } from '../regex/parse.ts';
 import { type CompiledAllowlist, readyAllowlist } from './compiled-allowlist.ts';
-import { BEFORE_MAX, isGuarded, type PathRulePlan, type Placement, type RulePlan } from './rule-plan.ts';
+import { isGuarded, type PathRulePlan, type Placement, type RulePlan } from './rule-plan.ts';
 import type { Rule } from './rule.ts';
 
 /** A rule ready to search; expensive parts are created on first use, since most rules are never used. */
@@ -20,8 +21,9 @@ export interface CompiledRule {
   placement: Placement;
   /** What an anchored pattern must have from its literal on: sticky, one for all literals of the rule. */
   filter: () => RegExp;
-  /** Where an anchored pattern is tried: computed again, for the few rules that need more than their filter of it. */
-  anchor: () => Anchor;
+  /** All of an anchored pattern from its literal on, and the part of it that the filter has. */
+  rest: () => RegexNode;
+  filtered: () => RegexNode;
   before: number;
   after: number;
   path: CompiledRegex | null;
@@ -48,16 +50,18 @@ export function readyPathRule({ rule, path, allowlists }: PathRulePlan): PathRul
 export function readyRule(plan: RulePlan): CompiledRule {
   const { rule, regex, each, placement, before, after, path, allowlists, companions } = plan;
   const isCut = placement.type === 'anchored' && placement.cut;
-  const anchor = once(() => anchorOf(plan));
+  const node = once(() => parseRegex(regex.pattern).node);
+  const halves = once(() => halvesOf(plan, node()));
   return {
     rule,
     regex: new CompiledRegex(regex),
     each: each === null ? null : new CompiledRegex(each),
-    halves: isCut ? once(() => halvesOf(plan, anchor())) : null,
-    value: rule.judged && isCut ? once(() => valueOf(plan, anchor())) : () => null,
+    halves: isCut ? once(() => halvedRegex(plan, halves())) : null,
+    value: rule.judged && isCut ? once(() => valueOf(plan, halves())) : () => null,
     placement,
     filter: once(() => filterOf(plan)),
-    anchor,
+    rest: () => restAt(node(), anchorOf(plan)),
+    filtered: () => filterAt(node(), anchorOf(plan)),
     before,
     after,
     path: path === null ? null : new CompiledRegex(path),
@@ -73,20 +77,24 @@ function filterOf({ rule, placement }: RulePlan): RegExp {
   return new RegExp(placement.filter, 'y');
 }
 
-function anchorOf({ rule, regex }: RulePlan): Anchor {
-  const anchor = findAnchor(parseRegex(regex.pattern).node, rule.keywords, BEFORE_MAX);
-  if (anchor === null) throw new Error(`rule ${rule.id}: its pattern has no anchor`);
-  return anchor;
+function anchorOf({ rule, placement }: RulePlan): number {
+  if (placement.type !== 'anchored') throw new Error(`rule ${rule.id}: its pattern has no anchor`);
+  return placement.at;
 }
 
-function halvesOf({ rule, regex, before, after }: RulePlan, { halves }: Anchor): HalvedRegex {
-  if (halves === null) throw new Error(`rule ${rule.id}: its pattern cannot be cut at the planned anchor`);
+function halvesOf(plan: RulePlan, node: RegexNode): Halves {
+  const halves = cutAt(node, anchorOf(plan));
+  if (halves === null) throw new Error(`rule ${plan.rule.id}: its pattern cannot be cut at the planned anchor`);
+  return halves;
+}
+
+function halvedRegex({ regex, before, after }: RulePlan, halves: Halves): HalvedRegex {
   return new HalvedRegex(halves, regex.groups, before, after);
 }
 
 /** Returns null if the match does not begin at the anchor. */
-function valueOf({ rule }: RulePlan, { halves }: Anchor): AssignedValue | null {
-  return halves?.before.type === 'empty' ? assignedValue(halves.after, rule.secret_group) : null;
+function valueOf({ rule }: RulePlan, { before, after }: Halves): AssignedValue | null {
+  return before.type === 'empty' ? assignedValue(after, rule.secret_group) : null;
 }
 
 function once<T>(make: () => T): () => T {

@@ -15,6 +15,8 @@ export type Placement =
       type: 'anchored';
       /** Lower case, as latin1. */
       literals: readonly string[];
+      /** Where the literals are: `Anchor.at`. */
+      at: number;
       /** What a match must have from the literal's first byte on, for JavaScript's engine. */
       filter: string;
       /** The pattern can be matched in two halves, cut at the literal, which is faster. */
