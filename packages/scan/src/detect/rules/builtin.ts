@@ -6,7 +6,7 @@ const FOLDER = join(import.meta.dirname, 'builtin');
 
 /**
  * Returns the rules that ship with Heddle, by family, and how the secrets of each family are verified: one request that
- * changes nothing, and what its answers mean, by the documentation of the provider or by public clients of its API.
+ * changes nothing, and what its answers mean, by the documentation of the provider, by public clients of its API, or as is generally known.
  */
 export function builtinRuleTexts(): RuleText[] {
   const files = globSync('**/*.toml', { cwd: FOLDER });
