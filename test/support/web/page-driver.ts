@@ -99,19 +99,26 @@ export class PageDriver {
   /** Asks for an operation and confirms it in the dialog. */
   async confirm(operation: string, subject: string): Promise<void> {
     // Until it is gone, the dialog of the operation before has buttons of the same names as the page.
-    await this.page.getByRole('dialog').waitFor({ state: 'detached' });
+    await this.#dialogIsGone();
     await this.button(operation);
     await this.button(`${operation} ${subject}`);
   }
 
   /** Clicks the middle of a node's card on the canvas. */
   async clickTask(nodeId: string): Promise<void> {
+    // A card changes its color before the dialog that asked for the operation closes, and until then the click is the dialog's.
+    await this.#dialogIsGone();
     const spot = await this.read<{ x: number; y: number }>(`(() => {
       const at = window.__heddle.nodes().find(({ id }) => id === '${nodeId}');
       const frame = window.__heddle.canvas().getBoundingClientRect();
       return { x: frame.x + at.x, y: frame.y + at.y };
     })()`);
     await this.page.mouse.click(spot.x, spot.y);
+  }
+
+  async #dialogIsGone(): Promise<void> {
+    // By class, since messages in the corner have the role of a dialog too.
+    await this.page.locator('.dialog').waitFor({ state: 'detached' });
   }
 
   /** Waits until the details are those of a task, and no longer of the one selected before. */
