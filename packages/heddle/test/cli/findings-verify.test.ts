@@ -6,6 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
+import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { startFauxqs } from 'fauxqs';
+
 import { type Finding, verificationOf } from '@heddle/client';
 import { DataDirectory, heddle, type HeddleProcess } from '@heddle/test-support/app/heddle-process';
 import { madeUpToken, Tree } from '../support/kinds/object-scan/planted.ts';
@@ -15,6 +18,7 @@ const SECRETS = [madeUpToken('active'), madeUpToken('inactive')];
 let directory: DataDirectory;
 let tree: Tree;
 let github: Server;
+let store: Awaited<ReturnType<typeof startFauxqs>>;
 let server: HeddleProcess;
 let url: string;
 let accepted: readonly string[] = [SECRETS[0]!];
@@ -34,8 +38,11 @@ before(async () => {
   });
   github.listen(0, '127.0.0.1');
   await once(github, 'listening');
+  store = await storeWith('vault', 'c.env', `TOKEN=${SECRETS[0]}\n`);
   server = directory.up({
-    HEDDLE_SCAN_ROOTS: tree.root,
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    HEDDLE_SCAN_ROOTS: `${tree.root},s3://vault?endpoint=${encodeURIComponent(store.address)}`,
     HEDDLE_VERIFY_ENDPOINTS: `github=http://127.0.0.1:${(github.address() as AddressInfo).port}`,
     HEDDLE_VERIFY_ALLOW: '127.0.0.1/32',
   });
@@ -46,8 +53,22 @@ after(async () => {
   await directory.dispose();
   github.closeAllConnections();
   github.close();
+  await store.stop();
   tree.remove();
 });
+
+/** Starts a service with the S3 API that has one object. */
+async function storeWith(bucket: string, key: string, content: string) {
+  const service = await startFauxqs({ port: 0, logger: false });
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = new S3Client({ endpoint: service.address, region: 'us-east-1', forcePathStyle: true, credentials });
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  await client.send(
+    new PutObjectCommand({ Bucket: bucket, Key: key, Body: content, ContentLength: Buffer.byteLength(content) }),
+  );
+  client.destroy();
+  return service;
+}
 
 async function command(...args: string[]) {
   const ran = await heddle([...args, '--url', url, '--json'], directory.environment);
@@ -59,11 +80,10 @@ async function command(...args: string[]) {
 const listed = async (...args: string[]): Promise<Finding[]> =>
   JSON.parse((await command('findings', ...args)).stdout) as Finding[];
 
-async function scan(options: object): Promise<void> {
-  const input = { sources: [{ type: 'path', path: tree.root }], options };
+async function scan(options: object, source: object = { type: 'path', path: tree.root }, target = 'shop') {
   const children = [
-    { kind: 'ObjectScan', input },
-    { kind: 'ObjectScanAggregator', input: { target: 'shop' } },
+    { kind: 'ObjectScan', input: { sources: [source], options } },
+    { kind: 'ObjectScanAggregator', input: { target } },
   ];
   tree.write('workflow.json', JSON.stringify({ name: 'scan', root: { mode: 'sequential', children } }));
   await command('workflow', 'submit', join(tree.root, 'workflow.json'), '--watch');
@@ -149,6 +169,32 @@ describe('the findings of a workflow', () => {
     assert.ok((await checkedAt()) > before);
   });
 
+  test('are verified in a bucket of another service than AWS, if the command names it', async () => {
+    accepted = SECRETS;
+    await scan({}, { type: 's3', bucket: 'vault', endpoint: store.address, force_path_style: true }, 'bucket');
+    const atService = ['--s3-endpoint', `${store.address}/`, '--s3-path-style'];
+    const verified = await listed('verify', '--target', 'bucket', ...atService);
+    assert.deepEqual(
+      verified.map(({ path, verification }) => [path, verification?.verdict]),
+      [['s3://vault/c.env', 'active']],
+    );
+    const without = await command('findings', 'verify', '--target', 'bucket');
+    assert.match(without.stderr, /not verified.*; buckets of services other than AWS need --s3-endpoint/);
+  });
+
+  test('are refused with an address of a service that none of them is at, or that is no address', async () => {
+    const refusal = async (...args: string[]): Promise<string> => {
+      const ran = await heddle(['findings', 'verify', '--url', url, ...args], directory.environment);
+      assert.equal(ran.code, 2);
+      return ran.stderr;
+    };
+    assert.match(
+      await refusal('--target', 'shop', '--s3-region', 'eu-central-1'),
+      /--s3-region is for findings in buckets/,
+    );
+    assert.match(await refusal('--s3-endpoint', 'minio:9000'), /must be an http or https URL/);
+  });
+
   test('leave no secret in the log of the server', () => {
     for (const secret of SECRETS) assert.ok(!(server.stdout + server.stderr).includes(secret.slice(4)));
   });
@@ -166,13 +212,15 @@ test('places are read again where they are: files, archives, buckets and images'
     'registry.example/team/app:1!layer 2 (sha256:0123)!e.env',
     'registry.example/team/app:1!config (sha256:0123)/environment',
   ];
-  const workflow = verificationOf(paths.map((path) => ({ path, target: 'all' }) as Finding));
+  const service = { endpoint: 'http://127.0.0.1:9000', force_path_style: true };
+  const findings = paths.map((path) => ({ path, target: 'all' }) as Finding);
+  const workflow = verificationOf(findings, service);
   const { children } = workflow.root as unknown as { children: { children: { input: object }[] }[] };
   assert.deepEqual(children[0]!.children[0]!.input, {
     sources: [
       { type: 'list', paths: ['/srv/a.env', '/srv/a.zip', '/srv/image.tar'] },
       { type: 'image', images: ['registry.example/team/app:1'] },
-      { type: 's3', bucket: 'backups', prefix: 'd.env' },
+      { type: 's3', bucket: 'backups', prefix: 'd.env', ...service },
     ],
     options: { verify: true, context_lines: 0, confidence: 'low' },
   });

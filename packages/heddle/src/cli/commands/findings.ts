@@ -8,7 +8,7 @@ import {
   type ClientContext,
   type CommandIo,
 } from '../output/client-command.ts';
-import { verifyFindings, type FindingsVerifyOptions } from './findings-verify.ts';
+import { parseEndpoint, verifyFindings, type FindingsVerifyOptions } from './findings-verify.ts';
 import { given, pageQuery, paged, type PageOptions } from '../output/list-options.ts';
 import type { Output, Style } from '@heddle/base/terminal/output';
 import { writeFields, writeTable } from '@heddle/base/terminal/table';
@@ -95,7 +95,10 @@ function registerChanges(findings: Command, io: CommandIo): void {
       .option('--target <name>', 'Only of this target')
       .option('--rule <id>', 'Only of this rule')
       .option('--path <prefix>', 'Only in objects whose path has this prefix')
-      .option('--only-active', 'Show only findings whose secrets are active'),
+      .option('--only-active', 'Show only findings whose secrets are active')
+      .option('--s3-endpoint <url>', 'URL of the S3 API, for buckets of services other than AWS', parseEndpoint)
+      .option('--s3-region <name>', 'Region of the buckets')
+      .option('--s3-path-style', 'Put the bucket in the path of requests instead of the host name'),
     io,
     (context, options, ...values) =>
       verifyFindings(context, options, values.flat(), (findings) => writeFindings(context.output, findings)),
