@@ -7,7 +7,7 @@ import { ObjectFault, type ObjectReader } from '../source/port.ts';
 import type { ArchiveListing } from './archive-listing.ts';
 import type { ScanContext } from './context.ts';
 import { readingOf, type ObjectReading } from './object-reading.ts';
-import { unsupported } from './problem.ts';
+import { unopenedEmbedded, unsupported } from './problem.ts';
 import { SegmentJoiner } from './segment-joiner.ts';
 import { headOf } from './segment-source.ts';
 
@@ -233,7 +233,7 @@ export class ChunkFetcher {
     if (found !== null) {
       const isOpened = found.format !== null && reading.reader!.access === 'range';
       if (isOpened) reading.embedded = { ...found, offset: end - bytes.length + found.offset };
-      else this.#context.report(reading.root, unsupported(reading.path, `${found.name}, self-extracting`));
+      else this.#context.report(reading.root, unopenedEmbedded(reading.path, found.name, found.format !== null));
     }
     if (found !== null || end >= STUB_BYTES_MAX) reading.stubSearch = null;
   }

@@ -9,7 +9,7 @@ import { ArchiveListing } from './archive-listing.ts';
 import { ReaderSection } from '../source/reader-section.ts';
 import type { ScanContext } from './context.ts';
 import { ObjectReading, readingOf } from './object-reading.ts';
-import { budgetOf, problemOf, unsupported } from './problem.ts';
+import { budgetOf, damagedEmbedded, problemOf } from './problem.ts';
 import { ReplayReader, withoutClose } from './replay-reader.ts';
 
 type Step = EnumerateStep<ArchiveListing>;
@@ -171,7 +171,7 @@ export class ArchiveLister {
     if (listing.dropped !== null) return this.#end(step);
     const unreadable = problem.code === 'malformed_archive' || problem.code === 'unsupported_archive';
     if (unreadable && listing.entries === 0 && archive.embedded !== null) {
-      this.#context.report(archive.root, unsupported(archive.path, `${archive.embedded.name}, self-extracting`));
+      this.#context.report(archive.root, damagedEmbedded(archive.embedded.name, problem));
       return this.#end(step);
     }
     if (!unreadable || listing.entries > 0 || archive.detector === null) {

@@ -53,6 +53,8 @@ export class ObjectScanner {
       finish: (object) => this.#finish(object),
       closing: (work) => this.#watch(work),
       report: (root, problem) => {
+        // A fault of compressed data is met by the entry that ends there, and again by its archive.
+        if (root.problems.at(-1) === problem) return;
         root.problems.push(problem);
         if (options.limits.archives.policy === 'fail-run' && isArchiveFailure(problem)) options.sink.failRun(problem);
       },

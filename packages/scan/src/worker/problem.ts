@@ -19,6 +19,19 @@ export function unsupported(path: string, name: string): Problem {
   return { code: 'unsupported_archive', path, message, extent: 'partial' };
 }
 
+/** Returns the problem of an archive behind a program or a script that is not opened. */
+export function unopenedEmbedded(path: string, name: string, isNested: boolean): Problem {
+  const what = isNested ? `within other archives are not opened (${name})` : `of the format ${name} are not opened`;
+  const message = `self-extracting archives ${what}; the raw bytes were scanned`;
+  return { code: 'unsupported_archive', path, message, extent: 'partial' };
+}
+
+/** Returns the problem of an archive behind a program or a script of which no entry can be read. */
+export function damagedEmbedded(name: string, fault: Problem): Problem {
+  const message = `the ${name} archive behind the program or script cannot be opened: ${fault.message}; the raw bytes were scanned`;
+  return { ...fault, message, extent: 'partial' };
+}
+
 /** Returns the budget fault that caused the error, if any. */
 export function budgetOf(error: unknown): BudgetFault | null {
   return error instanceof BudgetFault ? error : null;

@@ -127,16 +127,41 @@ test('what cannot be opened behind a program is reported, and its bytes are scan
     join(folder, 'outer.tar'),
     buildTar([{ name: 'inner.exe', content: Buffer.concat([program(5000), SEVEN_ZIP]) }]),
   );
+  write(join(folder, 'truncated.exe'), Buffer.concat([program(5000), key, SEVEN_ZIP.subarray(0, -20)]));
   const { findings, problems, summary } = await scan(optionsFor(folder));
   assert.deepEqual(
     findings.map(({ path }) => path.slice(folder.length + 1)),
-    ['cabinet.exe', 'damaged.exe'],
+    ['cabinet.exe', 'damaged.exe', 'truncated.exe'],
   );
   assert.deepEqual(
-    problems.map(({ path, code, extent }) => [path.slice(folder.length + 1), code, extent]),
-    ['cabinet.exe', 'damaged.exe', 'outer.tar!inner.exe'].map((name) => [name, 'unsupported_archive', 'partial']),
+    problems.map(({ path, code, message, extent }) => [path.slice(folder.length + 1), code, extent, message]),
+    [
+      [
+        'cabinet.exe',
+        'unsupported_archive',
+        'partial',
+        'self-extracting archives of the format cabinet are not opened; the raw bytes were scanned',
+      ],
+      [
+        'damaged.exe',
+        'malformed_archive',
+        'partial',
+        'the 7z archive behind the program or script cannot be opened: the header of the archive is damaged; the raw bytes were scanned',
+      ],
+      [
+        'outer.tar!inner.exe',
+        'unsupported_archive',
+        'partial',
+        'self-extracting archives within other archives are not opened (7z); the raw bytes were scanned',
+      ],
+      [
+        'truncated.exe',
+        'malformed_archive',
+        'partial',
+        'the 7z archive behind the program or script cannot be opened: the archive ends before its directory: it is truncated, or the first volume of a split archive; the raw bytes were scanned',
+      ],
+    ],
   );
-  assert.match(problems[0]!.message, /^archives of the format cabinet, self-extracting are not opened/);
   assert.equal(summary.outcome, 'incomplete');
   const strict = optionsFor(folder);
   const failed = await scan({ ...strict, archives: { ...strict.archives, policy: 'fail-run' } });
@@ -203,4 +228,17 @@ test('an LZMA file is recognized by its content, whatever its parameters and nam
   for (let at = 0; at < 400; at += 20) table.set([1, 0, 0, 16, 0, 16], at);
   for (const bytes of [table, Buffer.alloc(400), Buffer.from('\x3f\0\0\x01\0 text')])
     assert.equal(detectArchive('data.bin', bytes), null);
+});
+
+test('compressed data that is truncated behind a script, or of a file, is one problem', async (t) => {
+  const folder = temporaryFolder(t);
+  const noise = Buffer.from(Array.from({ length: 30_000 }, (_each, at) => (at * at * 7919) >> 5));
+  const packed = gzipSync(buildTar([{ name: 'a.bin', content: noise }]));
+  write(join(folder, 'install.sh'), Buffer.concat([SCRIPT, packed.subarray(0, -500)]));
+  write(join(folder, 'cut.tgz'), packed.subarray(0, -500));
+  const { problems } = await scan(optionsFor(folder));
+  assert.deepEqual(
+    problems.map(({ path, code, message }) => [path.slice(folder.length + 1), code, message]),
+    ['cut.tgz', 'install.sh'].map((name) => [name, 'malformed_archive', 'the data ends too early']),
+  );
 });

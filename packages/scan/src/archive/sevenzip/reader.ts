@@ -47,6 +47,8 @@ async function readHeader(source: ByteSource): Promise<{ folders: Folder[]; file
   const [offset, size] = [Number(head.readBigUInt64LE(12)), Number(head.readBigUInt64LE(20))];
   if (size === 0) return { folders: [], files: [] };
   if (size > HEADER_BYTES_MAX) throw new Damage(`the header of the archive has ${size} bytes, too many to read`);
+  if (source.reader.size >= 0 && SIGNATURE_BYTES + offset + size > source.reader.size)
+    throw new Damage('the archive ends before its directory: it is truncated, or the first volume of a split archive');
   source.seek(SIGNATURE_BYTES + offset);
   let bytes = await collected(new StoredUnpacker(new LimitedInput(source, size), size), size);
   if (crc32(bytes) !== head.readUInt32LE(28)) throw new Damage('the header of the archive is damaged');
