@@ -14,7 +14,8 @@ test(
   () => {
     const page = Buffer.alloc(65_536, Buffer.from(HOSTILE));
     for (let number = 0; number < PAGES; number += 1) {
-      const length = separated(page).length;
+      const shapes = Array.from({ length: 64 }, (_each, columns) => ({ columns: columns + 2, firstSizes: [1, 40] }));
+      const length = separated(page, { encoding: 'utf8', shapes }).length;
       assert.ok(length >= page.length && length <= 2 * page.length);
     }
   },

@@ -76,12 +76,28 @@ suite('SQLite databases', () => {
       assert.equal(rowOf(other), other);
   });
 
+  test('values of deleted rows that have lost the type of a value are separated by the columns of their table', async () => {
+    const read = await readArchive('a.db', fixture('deleted.sqlite'), { access: 'range' });
+    const unused = read.entries.at(-1)!.content!.toString('latin1');
+    const numbers = (name: string): string[] =>
+      [...unused.matchAll(new RegExp(`(?<!\\w)${name}-(\\d{4})(?!\\w)`, 'g'))].map(([, number]) => number!).toSorted();
+    for (const name of ['first', 'second', 'third'])
+      assert.deepEqual(numbers(name), ['0003', '0004', '0007'], JSON.stringify(unused));
+    const all = Array.from({ length: 200 }, (_each, index) => String(index + 1).padStart(4, '0'));
+    assert.deepEqual([...new Set(numbers('fourth'))], all);
+  });
+
   test('separating values loses no byte, whatever the bytes are', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
         const given = Buffer.from(bytes);
         const without = (each: Buffer): string => each.toString('latin1').replaceAll('\n', '');
         assert.equal(without(separated(given)), without(given));
+        const shapes = [
+          { columns: 3, firstSizes: null },
+          { columns: 2, firstSizes: [4, 1] },
+        ];
+        assert.equal(without(separated(given, { encoding: 'utf8', shapes })), without(given));
       }),
       { numRuns: Number(process.env['HEDDLE_PROPERTY_RUNS'] ?? 300) },
     );

@@ -1,7 +1,7 @@
 import type { ByteSource } from '../byte-source.ts';
 import { Damage } from '../unpack/unpacker.ts';
 import { varint } from './numbers.ts';
-import { separated } from './remains.ts';
+import { type RowShape, separated } from './remains.ts';
 
 /** Bytes of a row that are read, over all of its pages. */
 const ROW_BYTES_MAX = 4 * 1024 * 1024;
@@ -84,17 +84,24 @@ export class SqlitePages {
   }
 
   /** Returns the parts of a page that hold no row: all of it, or the space of deleted rows on a page that a tree has. */
-  async unusedParts(number: number): Promise<Buffer[]> {
+  async unusedParts(number: number, shapes: readonly RowShape[]): Promise<Buffer[]> {
+    const database = { encoding: this.encoding, shapes };
     const bytes = await this.page(number);
-    if (!this.isUsed(number)) return [separated(bytes)];
     const at = number === 1 ? HEADER_BYTES : 0;
-    if (bytes.length < at + 12 || !Object.values<number>(KIND).includes(bytes[at]!)) return [];
+    const isTree = bytes.length >= at + 12 && Object.values<number>(KIND).includes(bytes[at]!);
+    if (!this.isUsed(number)) {
+      // The numbers before the rows of a former tree could be those of rows, too.
+      const from = isTree ? Math.min(bytes.length, bytes.readUInt16BE(at + 5)) : 0;
+      return [separated(bytes.subarray(0, from), database), separated(bytes.subarray(from), database)];
+    }
+    if (!isTree) return [];
     const isNode = bytes[at] === KIND.table_node || bytes[at] === KIND.index_node;
     const pointersEnd = at + (isNode ? 12 : 8) + 2 * bytes.readUInt16BE(at + 3);
-    const parts = [separated(bytes.subarray(pointersEnd, Math.max(pointersEnd, bytes.readUInt16BE(at + 5) || 65_536)))];
+    const rowsBegin = Math.max(pointersEnd, bytes.readUInt16BE(at + 5) || 65_536);
+    const parts = [separated(bytes.subarray(pointersEnd, rowsBegin), database)];
     // Blocks between rows follow one another upwards.
     for (let block = bytes.readUInt16BE(at + 1), before = 0; block > before && block + 4 <= bytes.length;) {
-      parts.push(separated(bytes.subarray(block, block + bytes.readUInt16BE(block + 2))), SEPARATOR);
+      parts.push(separated(bytes.subarray(block, block + bytes.readUInt16BE(block + 2)), database), SEPARATOR);
       before = block;
       block = bytes.readUInt16BE(block);
     }

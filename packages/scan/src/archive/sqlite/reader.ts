@@ -7,7 +7,9 @@ import type { ArchiveEntry, ArchiveReader } from '../port.ts';
 import { RawObject } from '../raw-object.ts';
 import { Damage, LazyUnpacker, type Unpacker } from '../unpack/unpacker.ts';
 import { SqlitePages, type Cell } from './pages.ts';
-import { columnsOf, valuesOf, type SqliteValue } from './records.ts';
+import type { RowShape } from './remains.ts';
+import { RowShapes } from './row-shapes.ts';
+import { columnsOf, hasRowIds, valuesOf, type SqliteValue } from './records.ts';
 
 /** Tables of a database that are read, and characters of the statement that creates one. */
 const TABLES_MAX = 100_000;
@@ -19,6 +21,7 @@ interface Table {
   name: string;
   root: number;
   columns: readonly string[];
+  hasRowIds: boolean;
 }
 
 /** Opens an SQLite database; within an archive it is kept in memory, and a larger one is read page by page. */
@@ -43,8 +46,8 @@ class SqliteReader implements ArchiveReader {
   readonly #budget: ArchiveBudget;
   #pages: SqlitePages | null = null;
   #tables: Table[] = [];
-  /** Of tables and indexes. */
-  readonly #roots = [1];
+  /** Of tables and indexes, which have null. */
+  readonly #roots = new Map<number, Table | null>([[1, null]]);
   #isEnded = false;
 
   constructor(source: ByteSource, budget: ArchiveBudget, close: () => Promise<void>) {
@@ -83,11 +86,13 @@ class SqliteReader implements ArchiveReader {
     for (const { payload } of rows) {
       const [type, name, , root, sql] = valuesOf(payload, pages.encoding);
       if (typeof sql === 'string') lines.push(`${sql};\n`);
-      if (typeof root === 'number' && root > 1 && this.#roots.length < TABLES_MAX) this.#roots.push(root);
+      if (typeof root === 'number' && root > 1 && this.#roots.size < TABLES_MAX) this.#roots.set(root, null);
       if (type !== 'table' || typeof name !== 'string' || typeof root !== 'number' || root < 1) continue;
       if (this.#tables.length >= TABLES_MAX) throw new Damage(`the database has more than ${TABLES_MAX} tables`);
       const text = typeof sql === 'string' ? sql.slice(0, SQL_CHARACTERS_MAX) : '';
-      this.#tables.push({ name, root, columns: columnsOf(text) });
+      const table = { name, root, columns: columnsOf(text), hasRowIds: hasRowIds(text) };
+      this.#tables.push(table);
+      if (this.#roots.has(root)) this.#roots.set(root, table);
     }
   }
 
@@ -121,10 +126,14 @@ class SqliteReader implements ArchiveReader {
   }
 
   /** Visits every tree once more, whether or not its rows were scanned: an index has copies of them. */
-  async #markUsed(): Promise<SqlitePages> {
+  async #markUsed(): Promise<UnusedSpace> {
     const pages = await SqlitePages.open(this.#source, () => undefined);
-    for (const root of this.#roots) for await (const _row of pages.rows(root, () => undefined));
-    return pages;
+    const shapes = new RowShapes();
+    for (const [root, table] of this.#roots) {
+      const shape = table === null ? null : shapes.add(table.columns.length, table.hasRowIds);
+      for await (const rows of pages.rows(root, () => undefined)) shape?.count(rows);
+    }
+    return { pages, shapes: shapes.list() };
   }
 
   #report(message: string, path = this.#budget.context.path): void {
@@ -170,20 +179,26 @@ class TableUnpacker implements Unpacker {
   }
 }
 
+/** The pages of a database of which the used ones are marked, and the rows that may have been deleted. */
+interface UnusedSpace {
+  pages: SqlitePages;
+  shapes: readonly RowShape[];
+}
+
 /** Delivers the bytes of a database that belong to no row. */
 class UnusedUnpacker implements Unpacker {
-  readonly #open: () => Promise<SqlitePages>;
-  #pages: SqlitePages | null = null;
+  readonly #open: () => Promise<UnusedSpace>;
+  #space: UnusedSpace | null = null;
   #next = 1;
 
-  constructor(open: () => Promise<SqlitePages>) {
+  constructor(open: () => Promise<UnusedSpace>) {
     this.#open = open;
   }
 
   async next(): Promise<Uint8Array | null> {
-    const pages = (this.#pages ??= await this.#open());
+    const { pages, shapes } = (this.#space ??= await this.#open());
     while (this.#next <= pages.count) {
-      const bytes = Buffer.concat(await pages.unusedParts(this.#next++));
+      const bytes = Buffer.concat(await pages.unusedParts(this.#next++, shapes));
       if (bytes.some((byte) => byte !== 0)) return bytes;
     }
     return null;

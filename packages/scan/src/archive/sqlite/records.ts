@@ -56,6 +56,11 @@ export function columnsOf(sql: string): string[] {
   return columns;
 }
 
+/** Returns false for a table `WITHOUT ROWID`. */
+export function hasRowIds(sql: string): boolean {
+  return !/\)[\w\s,]*\bwithout\s+rowid\b[^)]*$/i.test(sql);
+}
+
 /** Splits at the commas that are in no parentheses and quotes. */
 function partsOf(text: string): string[] {
   const parts: string[] = [];
