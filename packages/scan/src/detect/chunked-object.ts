@@ -41,8 +41,8 @@ export class ChunkedObject implements ObjectDetector {
     return this.#gate.timedOut;
   }
 
-  get detections_dropped(): number {
-    return this.#matches.dropped;
+  get has_dropped(): boolean {
+    return this.#matches.isFull;
   }
 
   scan(chunk: Chunk): Detection[] {

@@ -12,6 +12,8 @@ export type MatchedText = Pick<Candidate, 'start' | 'end' | 'match' | 'secret'>;
 
 /** Receives the matches of one object as they are found. */
 export interface MatchSink {
+  /** True once further matches change nothing. */
+  readonly isFull: boolean;
   /** A rule matched; the match may turn out to be allowed. */
   secret(text: MatchedText, isEncoded: boolean): void;
   detection(rule: CompiledRule, detection: Detection, text: MatchedText, around: SurroundingText): void;
@@ -38,8 +40,8 @@ export class ObjectMatches implements MatchSink {
     this.#contexts = contextLines === 0 ? null : new MatchContexts(contextLines);
   }
 
-  get dropped(): number {
-    return this.#pending.dropped;
+  get isFull(): boolean {
+    return this.#pending.isFull;
   }
 
   secret(text: MatchedText, isEncoded: boolean): void {
@@ -47,6 +49,8 @@ export class ObjectMatches implements MatchSink {
   }
 
   detection(rule: CompiledRule, detection: Detection, text: MatchedText, around: SurroundingText): void {
+    // What another thread found in a segment counts no more than what this one would have.
+    if (this.isFull) return;
     this.#contexts?.addDetection(detection, text, around);
     this.#pending.add(rule, detection);
   }

@@ -125,6 +125,8 @@ export class ObjectScan {
       trace?.refused(candidate, encodings);
       return;
     }
+    // Judging takes far longer than matching, and nothing more of this object is reported.
+    if (this.#sink.isFull && trace === null) return;
     const place = this.#placeOf(candidate, encodings);
     const verdict = judge(candidate, place);
     trace?.judged(candidate, encodings, place, verdict);

@@ -3,7 +3,7 @@ import type { Detection } from './port.ts';
 import type { CompiledRule } from './rules/compiled-rule.ts';
 import type { DetectionTrace, Suppression } from './trace.ts';
 
-/** Further detections of one object are counted but not kept. */
+/** Further detections of one object are dropped. */
 export const DETECTIONS_PER_OBJECT_MAX = 10_000;
 
 interface Entry {
@@ -31,9 +31,9 @@ export class PendingDetections {
     this.#trace = trace;
   }
 
-  /** Reportable detections beyond `DETECTIONS_PER_OBJECT_MAX`. */
-  get dropped(): number {
-    return this.#wanted.dropped;
+  /** True if there were reportable detections beyond `DETECTIONS_PER_OBJECT_MAX`. */
+  get isFull(): boolean {
+    return this.#wanted.isExceeded;
   }
 
   add(rule: CompiledRule, detection: Detection): void {
@@ -70,26 +70,27 @@ export class PendingDetections {
   }
 
   #give(detection: Detection): void {
-    if (this.#limitOf(detection).give()) this.#ready.push(detection);
+    // Whatever the chunks, nothing counts after the detection that is one too many.
+    if (!this.isFull && this.#limitOf(detection).give()) this.#ready.push(detection);
   }
 }
 
-/** Counts the detections of one object up to the limit. */
+/** Lets detections of one object through up to the limit. */
 class DetectionLimit {
-  dropped = 0;
+  isExceeded = false;
   #added = 0;
   #given = 0;
 
   add(): boolean {
     // Twice the limit: detections that later yield to others do not count.
     if (this.#added++ < 2 * DETECTIONS_PER_OBJECT_MAX) return true;
-    this.dropped++;
+    this.isExceeded = true;
     return false;
   }
 
   give(): boolean {
     if (this.#given++ < DETECTIONS_PER_OBJECT_MAX) return true;
-    this.dropped++;
+    this.isExceeded = true;
     return false;
   }
 }

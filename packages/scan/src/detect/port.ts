@@ -30,8 +30,8 @@ export interface ObjectDetector {
   adopt(segment: ScannedSegment): Detection[] | null;
   /** Ids of rules that were stopped for taking too long on this object. */
   readonly timed_out_rules: readonly string[];
-  /** Number of detections dropped because this object has too many. */
-  readonly detections_dropped: number;
+  /** True if this object has more detections than are kept. */
+  readonly has_dropped: boolean;
 }
 
 /** Where a segment of an object begins; all offsets are even. */

@@ -43,6 +43,10 @@ export class SegmentLog implements MatchSink {
     this.#plan = plan;
   }
 
+  get isFull(): boolean {
+    return this.isOverfull;
+  }
+
   get isOverfull(): boolean {
     return this.#bytes > SEGMENT_LOG_BYTES_MAX;
   }

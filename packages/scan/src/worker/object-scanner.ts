@@ -1,3 +1,4 @@
+import { DETECTIONS_PER_OBJECT_MAX } from '../detect/pending.ts';
 import type { Executor, StepHandlers } from '../graph/executor.ts';
 import { Executor as StepExecutor } from '../graph/executor.ts';
 import type { ObjectRef } from '../graph/object.ts';
@@ -110,9 +111,8 @@ export class ObjectScanner {
       const message = `the rule ${id} took too long and was stopped`;
       report({ code: 'rule_timed_out', path: reading.path, message, extent: 'partial' });
     }
-    const dropped = reading.detector?.detections_dropped ?? 0;
-    if (dropped > 0) {
-      const message = `it has more findings than are kept; ${dropped} were dropped`;
+    if (reading.detector?.has_dropped === true) {
+      const message = `it has more than ${DETECTIONS_PER_OBJECT_MAX.toLocaleString('en')} findings; the others are not reported`;
       report({ code: 'findings_dropped', path: reading.path, message, extent: 'partial' });
     }
     const { findingsLeftOut } = reading.root;

@@ -220,13 +220,38 @@ test('non-ASCII literals are their UTF-8 bytes, and findings contain text again'
   assert.deepEqual([found?.match, found?.secret, found?.length], ['clé=säfe', 'säfe', 10]);
 });
 
-test('detections of one object are limited; the rest is counted', () => {
+test('detections of one object are limited', () => {
   const detector = detectorOf(TOKEN);
-  const object = detector.begin('x')!;
-  const bytes = Buffer.from('tok_abcd1234\n'.repeat(DETECTIONS_PER_OBJECT_MAX + 5));
-  const found = object.scan({ bytes, length: bytes.length, prefix_length: 0, base_offset: 0, last: true });
-  assert.equal(found.length, DETECTIONS_PER_OBJECT_MAX);
-  assert.equal(object.detections_dropped, 5);
+  for (const more of [0, 5]) {
+    const object = detector.begin('x')!;
+    const bytes = Buffer.from('tok_abcd1234\n'.repeat(DETECTIONS_PER_OBJECT_MAX + more));
+    const found = object.scan({ bytes, length: bytes.length, prefix_length: 0, base_offset: 0, last: true });
+    assert.equal(found.length, DETECTIONS_PER_OBJECT_MAX);
+    assert.equal(object.has_dropped, more > 0);
+  }
+});
+
+test('after too many detections of one object no more are judged, and one with less confidence is none of them', () => {
+  const detector = createDetector(
+    compileRules({ rules: [{ name: 'builtin', toml: '[extend]\nuseDefault = true\n' }] }),
+    { confidence: 'medium', decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 60_000, contextLines: 0 },
+    { buffers_max: 0, buffer_bytes: 0 },
+  );
+  const doubted = `api_key = "k3Vq8ZtB5xk3Vq8ZtB5x"\n`;
+  const sure = `api_key = "k3Vq8ZtB5xWm2RfJ9cLd"\n`;
+  const counts = [0, 1].map((more) => {
+    const object = detector.begin('x.py')!;
+    const bytes = Buffer.from(doubted + sure.repeat(DETECTIONS_PER_OBJECT_MAX + more) + doubted.repeat(2));
+    const found = object.scan({ bytes, length: bytes.length, prefix_length: 0, base_offset: 0, last: true });
+    return [Object.groupBy(found, ({ confidence }) => confidence), object.has_dropped] as const;
+  });
+  assert.deepEqual(
+    counts.map(([{ low = [], high = [] }, hasDropped]) => [low.length, high.length, hasDropped]),
+    [
+      [3, DETECTIONS_PER_OBJECT_MAX, false],
+      [1, DETECTIONS_PER_OBJECT_MAX, true],
+    ],
+  );
 });
 
 test('a rule that takes too long on an object is stopped there and reported', () => {

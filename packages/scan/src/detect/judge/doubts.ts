@@ -140,12 +140,10 @@ function repeatsBlock(value: string): boolean {
   const alphabet = HEX.test(value) ? 16 : 32;
   const pairs = (length * length) / 2;
   const block = Math.max(BLOCK_MIN, Math.ceil(Math.log(pairs / CHANCE_MAX) / Math.log(alphabet)));
-  const seen = new Set<string>();
-  for (let at = 0; at + block <= length; at++) {
+  for (let at = 0; at + block < length; at++) {
     const part = value.slice(at, at + block);
-    if (/[^A-Za-z0-9]/.test(part) || new Set(part).size < BLOCK_SIGNS_MIN) continue;
-    if (seen.has(part)) return true;
-    seen.add(part);
+    if (!value.includes(part, at + 1)) continue;
+    if (!/[^A-Za-z0-9]/.test(part) && new Set(part).size >= BLOCK_SIGNS_MIN) return true;
   }
   return false;
 }

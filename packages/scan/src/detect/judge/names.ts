@@ -24,8 +24,16 @@ const ABOUT =
 const OPEN =
   /public|publishable|[cx]srf|(?:^|_)(?:pub|manager|maintainer|committer|signer|authenticity|idempotency|client_request|token_bytes|nonce|etag|example|sample|dummy|fake|mock|placeholder|test|tests|testing|site_?key|anon|cursor|page|continuation|next|sync|translation|i18n|locale|cache|primary|foreign|sort|partition|index|lookup|hot|host|monkey|turkey|donkey|keyboard|keyword|monkeys|tokenize|tokenizer|eof|eos|bos|pad|unk|mask)(?:_|$)/;
 
+/** The latest name, which several questions about one assignment ask for. */
+let latest = { name: '', words: '' };
+
 /** Writes a name in words divided by underscores: `dbPassword` and `DB-PASSWORD` become `db_password`. */
 export function wordsOf(name: string): string {
+  if (latest.name !== name) latest = { name, words: inWords(name) };
+  return latest.words;
+}
+
+function inWords(name: string): string {
   return name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')

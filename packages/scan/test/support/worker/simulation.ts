@@ -255,7 +255,7 @@ class Simulation {
         scan: (chunk) => look(path, chunk),
         adopt: () => null,
         timed_out_rules: [],
-        detections_dropped: 0,
+        has_dropped: false,
       }),
       beginSegment: () => assert.fail('made-up objects are not divided'),
     };
