@@ -237,8 +237,9 @@ test('after too many detections of one object no more are judged, and one with l
     { confidence: 'medium', decodeDepth: 0, inlineIgnores: true, ruleTimeoutMs: 60_000, contextLines: 0 },
     { buffers_max: 0, buffer_bytes: 0 },
   );
-  const doubted = `api_key = "k3Vq8ZtB5xk3Vq8ZtB5x"\n`;
-  const sure = `api_key = "k3Vq8ZtB5xWm2RfJ9cLd"\n`;
+  const [one, other] = ['k3Vq8ZtB5x', 'Wm2RfJ9cLd'];
+  const doubted = `api_key = "${one}${one}"\n`;
+  const sure = `api_key = "${one}${other}"\n`;
   const counts = [0, 1].map((more) => {
     const object = detector.begin('x.py')!;
     const bytes = Buffer.from(doubted + sure.repeat(DETECTIONS_PER_OBJECT_MAX + more) + doubted.repeat(2));
