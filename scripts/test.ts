@@ -29,8 +29,11 @@ const MEMORY = '/dev/shm';
 const MEMORY_FREE_BYTES_MIN = 4 * 1024 ** 3;
 const RUN = randomUUID();
 const MARK = `${RUN}/`;
-/** Of the database; in memory where there is room, since a new database for each test file is mostly file system work. */
-const RUN_DIRECTORY = join(hasRoomInMemory() ? MEMORY : tmpdir(), `heddle-test-run-${RUN}`);
+/**
+ * Of databases; in memory where there is room, since a new database for each test file is mostly file system work. Its
+ * path is short, because those of sockets are.
+ */
+const RUN_DIRECTORY = join(hasRoomInMemory() ? MEMORY : tmpdir(), `heddle-test-${RUN.slice(0, 8)}`);
 const SUPPORT = join(ROOT, 'packages/test-support/src');
 /** For fewer files, it takes longer to make the catalog of modules and the data directory than they save. */
 const CATALOG_FILES_MIN = 20;
@@ -40,6 +43,8 @@ const SLOWEST_SHOWN = 8;
 const RERUN_FILES_MAX = 3;
 
 const DATABASE_VARIABLE = 'HEDDLE_TEST_DATABASE_URL';
+/** Where tests make the directories of databases of their own. */
+const DIRECTORY_VARIABLE = 'HEDDLE_TEST_DIRECTORY';
 /** A data directory of `heddle up` to copy. */
 const DATA_VARIABLE = 'HEDDLE_TEST_DATA_TEMPLATE';
 
@@ -81,7 +86,6 @@ async function startDatabase(): Promise<TestServer | null> {
   if (process.env[DATABASE_VARIABLE] !== undefined) return null;
   const startedAt = performance.now();
   // No test takes the power away; a killed server keeps what it wrote all the same.
-  mkdirSync(RUN_DIRECTORY, { recursive: true, mode: 0o755 });
   const server = await startTestServer({ fsync: false, dataDir: RUN_DIRECTORY });
   process.env[DATABASE_VARIABLE] = server.url;
   console.log(`PostgreSQL for the tests: started in ${seconds(performance.now() - startedAt)}`);
@@ -107,7 +111,6 @@ async function preparedImports(files: readonly string[]): Promise<string[]> {
 /** Makes the data directory that tests of `heddle up` copy. */
 async function prepareData(files: readonly string[]): Promise<void> {
   if (files.length < CATALOG_FILES_MIN) return;
-  mkdirSync(RUN_DIRECTORY, { recursive: true, mode: 0o755 });
   const directory = join(RUN_DIRECTORY, 'data');
   try {
     await promisify(execFile)(process.execPath, [join(SUPPORT, 'app/data-template.ts'), directory]);
@@ -189,6 +192,8 @@ async function runTestStage(patterns: readonly string[], signal: AbortSignal): P
     console.error(`No test file matches: ${patterns.join(' ')}`);
     return { passed: 0, failed: 0, skipped: 0, flaky: [] };
   }
+  mkdirSync(RUN_DIRECTORY, { recursive: true, mode: 0o755 });
+  process.env[DIRECTORY_VARIABLE] = RUN_DIRECTORY;
   const [database, imports] = await Promise.all([startDatabase(), preparedImports(files), prepareData(files)]);
   try {
     return await runTests(files, imports, signal);

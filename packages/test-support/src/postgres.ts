@@ -109,7 +109,7 @@ export function openTestDatabase(url: string, options: Partial<DatabaseOptions> 
 
 /** A private server on a directory of its own, to be halted, killed and started at will; the caller stops it. */
 export async function startTestServer(options: Partial<EmbeddedPostgresOptions> = {}): Promise<TestServer> {
-  const dataDir = options.dataDir ?? temporaryDirectory('heddle-server-');
+  const dataDir = options.dataDir ?? databaseDirectory('heddle-server-');
   const launch = (): Promise<EmbeddedPostgres> =>
     startEmbeddedPostgres({ clock: systemClock, log: silentLogger, maxConnections: 200, ...options, dataDir });
   let server = await launch();
@@ -130,9 +130,14 @@ export async function startTestServer(options: Partial<EmbeddedPostgresOptions> 
   };
 }
 
+/** A directory for the files of a database, in memory if those of the run's database are; the caller removes it. */
+export function databaseDirectory(prefix: string): string {
+  return temporaryDirectory(prefix, process.env['HEDDLE_TEST_DIRECTORY']);
+}
+
 /** A directory that also the database's user can enter; the caller removes it. */
-export function temporaryDirectory(prefix: string): string {
-  const directory = mkdtempSync(join(tmpdir(), prefix));
+export function temporaryDirectory(prefix: string, parent = tmpdir()): string {
+  const directory = mkdtempSync(join(parent, prefix));
   chmodSync(directory, 0o755);
   return directory;
 }

@@ -95,7 +95,7 @@ describe('faults that pass', () => {
     await eventually(async () => (await active(made.database)) === 7, 'all are at work');
     const terminated = await made.database.query<{ pid: number }>(
       statement(`select pid, pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()`),
+        where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`),
     );
     for (const { status } of await settled) assert.equal(status, 'rejected');
     await eventually(async () => !(await anyAlive(made.database, terminated)), 'the idle one is gone too');

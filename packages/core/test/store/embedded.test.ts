@@ -13,7 +13,7 @@ import { stopOrphan } from '../../src/store/embedded/postmaster.ts';
 import { isPostgresOf, orphanedBackends, processStart } from '../../src/store/embedded/processes.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/store/embedded/server.ts';
 import { eventually } from '@heddle/test-support/eventually';
-import { temporaryDirectory } from '@heddle/test-support/postgres';
+import { databaseDirectory } from '@heddle/test-support/postgres';
 import { CATALOG_OPTIONS } from '@heddle/test-support/modules/catalog';
 
 const LINUX = process.platform === 'linux';
@@ -47,7 +47,7 @@ after(async () => {
 });
 
 function newDirectory(): string {
-  const directory = temporaryDirectory('heddle-embedded-');
+  const directory = databaseDirectory('heddle-embedded-');
   directories.push(directory);
   return directory;
 }

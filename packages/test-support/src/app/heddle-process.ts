@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { eventually } from '../eventually.ts';
 import { CATALOG_OPTIONS } from '../modules/catalog.ts';
-import { temporaryDirectory } from '../postgres.ts';
+import { databaseDirectory } from '../postgres.ts';
 
 const MAIN = join(import.meta.dirname, '../../../heddle/src/cli/main.ts');
 const READY_DEADLINE_MS = 90_000;
@@ -91,7 +91,7 @@ export async function heddle(
 
 /** A data directory for processes; `dispose` kills processes that still use it and removes it. */
 export class DataDirectory {
-  readonly path = temporaryDirectory('heddle-app-');
+  readonly path = databaseDirectory('heddle-app-');
 
   /** A directory whose database is complete, for tests of what follows the first start. Empty without a template. */
   static prepared(): DataDirectory {

@@ -10,7 +10,7 @@ import { findAccount } from '@heddle/core/store/embedded/account';
 import { provideBinaries } from '@heddle/core/store/embedded/binaries';
 import { CHILD_ENVIRONMENT, runAs } from '@heddle/core/store/embedded/processes';
 import { eventually } from '../eventually.ts';
-import { startTestServer, temporaryDirectory, type TestServer } from '../postgres.ts';
+import { databaseDirectory, startTestServer, type TestServer } from '../postgres.ts';
 import { at, unusedPort } from './proxy.ts';
 
 /** A primary and a hot standby that streams from it. */
@@ -33,7 +33,7 @@ export async function startPair(): Promise<Pair> {
   const [primaryPort, standbyPort] = [await unusedPort(), await unusedPort()];
   const primary = await startTestServer({ tcpPort: primaryPort });
   const adminUrl = at(primary.server.adminUrl, primaryPort);
-  const directory = temporaryDirectory('heddle-standby-');
+  const directory = databaseDirectory('heddle-standby-');
   await primary.halt();
   execFileSync('cp', ['-a', primary.server.clusterDirectory, join(directory, 'cluster')]);
   await primary.start();

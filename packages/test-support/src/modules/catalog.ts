@@ -7,6 +7,8 @@ export interface Catalog {
   readonly imports: readonly (readonly (string | number)[])[];
   /** Where the content of each module ends in the file of contents. It begins where that of the one before ends. */
   readonly ends: readonly number[];
+  /** The numbers of modules that stand for a whole package, by the specifiers that name them anywhere. */
+  readonly packages: Readonly<Record<string, number>>;
 }
 
 export const CATALOG_FILE = 'catalog.json';

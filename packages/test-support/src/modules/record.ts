@@ -1,7 +1,10 @@
 /** Writes the catalog of modules for a test run: `node record.ts DIRECTORY`. It loads what most processes of the tests load. */
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { registerHooks } from 'node:module';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { findPackageJSON, registerHooks, stripTypeScriptTypes } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { rolldown } from 'rolldown';
 
 import { type Catalog, CATALOG_FILE, CONTENTS_FILE } from './catalog.ts';
 
@@ -43,6 +46,9 @@ const ROOTS = [
   ].map((name) => `@heddle/test-support/${name}`),
 ];
 
+/** Packages of many modules; each becomes a few. */
+const MERGED = ['typebox'];
+
 interface LoadedModule {
   readonly format: string;
   readonly content: Uint8Array;
@@ -51,25 +57,61 @@ interface LoadedModule {
 }
 
 const modules = new Map<string, LoadedModule>();
+const merged = new Map<string, string>();
+
+for (const name of MERGED) await mergePackage(name);
 
 registerHooks({
   resolve(specifier, context, nextResolve) {
-    const resolved = nextResolve(specifier, context);
-    if (context.parentURL !== undefined && context.conditions.includes('import'))
-      modules.get(context.parentURL)?.imports.set(specifier, resolved.url);
+    if (!context.conditions.includes('import')) return nextResolve(specifier, context);
+    const imports = modules.get(context.parentURL ?? '')?.imports;
+    const whole = merged.get(specifier) ?? imports?.get(specifier);
+    const resolved = whole === undefined ? nextResolve(specifier, context) : { url: whole, shortCircuit: true };
+    imports?.set(specifier, resolved.url);
     return resolved;
   },
   load(url, context, nextLoad) {
+    const known = modules.get(url);
+    if (known !== undefined) return { format: known.format, source: known.content, shortCircuit: true };
     const loaded = nextLoad(url, context);
     const { format, source } = loaded;
     if (format === 'commonjs') modules.set(url, { format, content: Buffer.alloc(0), imports: new Map() });
-    else if (format === 'module' || format === 'module-typescript')
-      modules.set(url, { format, content: Buffer.from(source as Uint8Array), imports: new Map() });
+    else if (format === 'module') add(url, Buffer.from(source as Uint8Array));
+    else if (format === 'module-typescript') add(url, withoutTypes(source as Uint8Array));
     return loaded;
   },
 });
 
 for (const root of ROOTS) await import(root);
+
+function add(url: string, content: Uint8Array): void {
+  modules.set(url, { format: 'module', content, imports: new Map() });
+}
+
+/** What Node would make of a module each time: types become spaces, so that lines and columns stay. */
+function withoutTypes(source: Uint8Array): Uint8Array {
+  return Buffer.from(stripTypeScriptTypes(Buffer.from(source).toString()));
+}
+
+/** Puts all that a package exports into a few modules, whose URLs lie in the package. */
+async function mergePackage(name: string): Promise<void> {
+  const manifest = findPackageJSON(name, import.meta.url)!;
+  const { exports } = JSON.parse(readFileSync(manifest, 'utf8')) as { exports: Record<string, unknown> };
+  const specifiers = Object.keys(exports).map((path) => join(name, path));
+  const bundle = await rolldown({
+    cwd: import.meta.dirname,
+    input: Object.fromEntries(specifiers.map((specifier, at) => [`entry-${at}`, specifier])),
+    platform: 'node',
+  });
+  const { output } = await bundle.generate({ format: 'esm', chunkFileNames: 'part-[hash].js' });
+  const urlOf = (file: string): string => pathToFileURL(join(dirname(manifest), 'merged', file)).href;
+  for (const chunk of output) {
+    if (chunk.type !== 'chunk') continue;
+    const imports = new Map(chunk.imports.map((file) => [`./${file}`, urlOf(file)]));
+    modules.set(urlOf(chunk.fileName), { format: 'module', content: Buffer.from(chunk.code), imports });
+  }
+  for (const [at, specifier] of specifiers.entries()) merged.set(specifier, urlOf(`entry-${at}.js`));
+}
 
 function catalogOf(list: readonly [string, LoadedModule][]): Catalog {
   const numbers = new Map(list.map(([url], number) => [url, number]));
@@ -81,6 +123,7 @@ function catalogOf(list: readonly [string, LoadedModule][]): Catalog {
       [...imports].flatMap(([specifier, url]) => (numbers.has(url) ? [specifier, numbers.get(url)!] : [])),
     ),
     ends: list.map(([, { content }]) => (end += content.length)),
+    packages: Object.fromEntries([...merged].map(([specifier, url]) => [specifier, numbers.get(url)!])),
   };
 }
 
