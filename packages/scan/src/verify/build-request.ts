@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { OutboundRequest } from '@heddle/base/outbound/send';
 import type { HttpVerification } from '../detect/rules/verification-spec.ts';
 import { awsSignature } from './aws-signature.ts';
+import { pathOf } from './endpoint.ts';
 import { filled } from './template.ts';
 
 /** A request that verifies one secret. */
@@ -29,7 +30,7 @@ export function buildRequest(
   userAgent: string,
 ): VerificationRequest {
   const { method, sign } = spec;
-  const template = endpoint === null ? spec.url : spec.url.replace(/^https:\/\/[^/?#]+/, () => endpoint);
+  const template = endpoint === null ? spec.url : endpoint + pathOf(spec.url);
   const url = new URL(filled(template, values, 'url'));
   const { body, type } = bodyOf(spec, values);
   const headers: Record<string, string> = {

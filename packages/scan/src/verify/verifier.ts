@@ -8,6 +8,7 @@ import type { Companion, HttpVerification, VerificationSpec } from '../detect/ru
 import type { DetectedFinding } from '../result.ts';
 import { OutboundAgents } from '../outbound/agents.ts';
 import { buildRequest, type VerificationRequest } from './build-request.ts';
+import { atEndpoint, needsEndpoint } from './endpoint.ts';
 import { type Judged, judgeAnswer } from './judge-answer.ts';
 import { judgeJwt } from './jwt-expiry.ts';
 import { policyOf, type VerifyOptions } from './options.ts';
@@ -76,13 +77,15 @@ export class Verifier {
     const rule = this.#rules.get(finding.rule_id);
     if (rule === undefined) return this.#unknown('no verification is known for this rule');
     if (finding.secret === '') return this.#unknown('the finding is a path, not a secret');
-    const { spec } = rule;
     const { secret, companions = {} } = finding;
-    if (spec.type === 'jwt') return this.#dated(judgeJwt(secret, this.#parts.clock.now()));
+    if (rule.spec.type === 'jwt') return this.#dated(judgeJwt(secret, this.#parts.clock.now()));
+    const { name: called } = rule.spec;
+    const endpoint = this.#options.endpoints.findLast(({ name }) => name === called)?.url ?? null;
+    if (endpoint === null && needsEndpoint(rule.spec)) return this.#unknown(endpointReason(rule.spec));
+    const spec = endpoint === null ? rule.spec : atEndpoint(rule.spec);
     const missing = spec.companions.find(({ name, optional }) => !optional && companions[name] === undefined);
     if (missing !== undefined) return this.#unknown(missingReason(spec, missing));
     const values = { ...companions, secret };
-    const endpoint = this.#options.endpoints.findLast(({ name }) => name === spec.name)?.url ?? null;
     let request: VerificationRequest;
     try {
       request = buildRequest(spec, values, endpoint, USER_AGENT);
@@ -185,6 +188,10 @@ function doubted({ reason, ...verification }: Verification): Verification {
 function missingReason({ provider }: HttpVerification, { name, of }: Companion): string {
   if (of !== 'nearby') return `${provider} is not asked about secrets of this form`;
   return `${provider} cannot be asked: there is no ${name.replaceAll('_', ' ')} near it`;
+}
+
+function endpointReason({ provider, name }: HttpVerification): string {
+  return `${provider} has no address of its own; name yours with --verify-endpoint ${name}=URL, or HEDDLE_VERIFY_ENDPOINTS on a worker`;
 }
 
 function unknown(reason: string): Judged {

@@ -151,6 +151,42 @@ describe('a proxy', () => {
   });
 });
 
+describe('an address that the user names', () => {
+  const hosted = specOf({
+    url: 'https://{{tenant}}.example.com/{{area}}/me',
+    companions: ['tenant', 'area'].map((name) => ({ name, regex: name, of: 'nearby', optional: false })),
+    inactive: [],
+    endpoint_inactive: [{ status: [401] }],
+  });
+
+  test('needs no value of which the host of the provider consists, and rejects for certain', async () => {
+    await using provider = await startProvider((_request, response) => response.writeHead(401, ok).end('{}'));
+    await using made = verifying({ endpoints: [{ name: 'made-up', url: provider.url }] }, hosted);
+    const found = foundSecret(SECRET, { companions: { area: 'north' } });
+    const { verdict, reason } = await made.verifier.verify(found);
+    assert.equal(verdict, 'inactive');
+    assert.match(reason, /^Made-up rejected it with the area near it at 127\.0\.0\.1:\d+ \(HTTP 401\)$/);
+    assert.deepEqual(
+      provider.received.map(({ url }) => url),
+      ['/north/me'],
+    );
+    await using without = verifying({}, hosted);
+    assert.match((await without.verifier.verify(found)).reason, /there is no tenant near it/);
+  });
+
+  test('is the only one at which a service without an address of its own is asked', async () => {
+    await using provider = await startProvider((_request, response) => response.writeHead(200, ok).end('{}'));
+    const own = specOf({ url: '/me' });
+    await using unnamed = verifying({}, own);
+    const { verdict, reason } = await unnamed.verifier.verify(foundSecret(SECRET));
+    assert.equal(verdict, 'unknown');
+    assert.match(reason, /^Made-up has no address of its own; name yours with --verify-endpoint made-up=URL/);
+    await using named = verifying({ endpoints: [{ name: 'made-up', url: `${provider.url}/base` }] }, own);
+    assert.equal((await named.verifier.verify(foundSecret(SECRET))).verdict, 'active');
+    assert.equal(provider.received[0]!.url, '/base/me');
+  });
+});
+
 describe('how often a provider is asked', () => {
   test('once for each secret, however often it was found, and not at all for what is known', async () => {
     await using provider = await startProvider(({ headers }, response) =>

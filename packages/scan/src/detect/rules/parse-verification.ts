@@ -41,7 +41,7 @@ function readHttp(
   if (method === undefined) throw ruleError(where, `method must be one of ${METHODS.join(', ')}`);
   const url = reader.string('url');
   if (url === undefined) throw ruleError(where, 'it has no url; write url = "https://..."');
-  requireHost(where, url);
+  if (!url.startsWith('/')) requireHost(where, url);
   const [basic, json] = [reader.string('basic'), reader.string('json')];
   const form = texts(reader, 'form');
   const sign = readSignature(reader.table('sign'), where, warnings);
@@ -55,6 +55,9 @@ function readHttp(
     headers: texts(reader, 'headers') ?? {},
     active: readConditions(reader, 'active', warnings),
     inactive: readConditions(reader, 'inactive', warnings),
+    ...(reader.has('endpoint_inactive') && {
+      endpoint_inactive: readConditions(reader, 'endpoint_inactive', warnings),
+    }),
     identity: readLocations(reader, 'identity'),
     permissions: readLocations(reader, 'permissions'),
     ...(basic !== undefined && { basic }),
@@ -68,7 +71,11 @@ function readHttp(
 
 function requireHost(where: string, url: string): void {
   const [, host = ''] = /^https:\/\/([^/?#]+)/.exec(url) ?? [];
-  if (host === '') throw ruleError(where, 'url must begin with https:// and a host');
+  if (host === '')
+    throw ruleError(
+      where,
+      'url must begin with https:// and a host, or with / if it is asked at addresses of --verify-endpoint only',
+    );
   if (!HOST.test(host) || !HOST_LITERAL_END.test(host))
     throw ruleError(where, 'the host of url must end with a domain such as example.com, without placeholders in it');
   if (host.includes('{{secret}}')) throw ruleError(where, 'the host of url must not contain the secret');

@@ -9,7 +9,10 @@ export interface HttpVerification {
   /** As sentences name it: `GitHub`. */
   provider: string;
   method: 'GET' | 'HEAD' | 'POST';
-  /** These and the other templates have `{{secret}}` and `{{name}}` of companions as placeholders. */
+  /**
+   * These and the other templates have `{{secret}}` and `{{name}}` of companions as placeholders. Without scheme and host
+   * if there is no address to assume: only `--verify-endpoint` says where to ask.
+   */
   url: string;
   headers: Readonly<Record<string, string>>;
   /** User and password of Basic authentication, with a colon between them. */
@@ -21,6 +24,8 @@ export interface HttpVerification {
   companions: readonly Companion[];
   active: readonly AnswerCondition[];
   inactive: readonly AnswerCondition[];
+  /** The same at an address of `--verify-endpoint`, which is the right one. */
+  endpoint_inactive?: readonly AnswerCondition[];
   /** JSON pointers or `header:name`; the first that the answer has counts. */
   identity: readonly string[];
   /** The same; all of them count. */

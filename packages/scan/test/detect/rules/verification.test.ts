@@ -53,6 +53,15 @@ test('a rule has a verification of its own, or names one of its file, or one tha
   assert.ok(typeof built === 'object' && built.provider === 'GitHub');
 });
 
+test('a description may leave its address to the user, and say what an answer of that address means', () => {
+  const [rule] = load(
+    `${RULE}[rules.verify]${VERIFY.replace('https://api.example.com', '')}endpoint_inactive = [403]\n`,
+  ).rules;
+  assert.ok(typeof rule!.verify === 'object' && rule!.verify.type === 'http');
+  assert.equal(rule!.verify.url, '/me');
+  assert.deepEqual(rule!.verify.endpoint_inactive, [{ status: [403] }]);
+});
+
 test('a rule that finds something else is not verified like the one that it changes', () => {
   const changed = '[extend]\nuseDefault = true\n[[rules]]\nid = "github-oauth-token"\n';
   const verifyOf = (toml: string) => load(toml).rules.find(({ id }) => id === 'github-oauth-token')!.verify;
@@ -76,7 +85,10 @@ test('a fault names the rule, the field and the remedy', () => {
   const verify = (text: string): string => faultOf(`${RULE}[rules.verify]\n${text}`);
   const where = 'own.toml: rule one: verify';
   assert.equal(verify('active = [200]'), `${where}: it has no url; write url = "https://..."`);
-  assert.equal(verify('url = "http://a.example/{{secret}}"'), `${where}: url must begin with https:// and a host`);
+  assert.equal(
+    verify('url = "http://a.example/{{secret}}"'),
+    `${where}: url must begin with https:// and a host, or with / if it is asked at addresses of --verify-endpoint only`,
+  );
   for (const host of [
     '{{secret}}',
     '{{secret}}.com',
