@@ -1,7 +1,7 @@
 /** Forms of text that are no secrets, whatever they are assigned to. */
 const NO_SECRET: readonly RegExp[] = [
-  // Templates, variables and calls.
-  /\$\{|\$\(|\{\{|\}\}|<%|%>|#\{|^\$[A-Za-z_{(]|^%[A-Za-z_(]|^@[A-Za-z_]+\(|^<[^<>]*>?$|^\{[^{}]*\}$|^\[[^[\]]*\]$|%[sdv@]|^:[a-z_]+$|^%\w+%$/,
+  // Templates, variables and calls. A dollar sign may be the first letter of a password with other signs and digits.
+  /\$\{|\$\(|\{\{|\}\}|<%|%>|#\{|^\$(?!\w*\d\w*[!#%^&*][\w!#%^&*]*$|\w*[!#%^&*]\w*\d[\w!#%^&*]*$)[A-Za-z_{(]|^%[A-Za-z_(]|^@[A-Za-z_]+\(|^<[^<>]*>?$|^\{[^{}]*\}$|^\[[^[\]]*\]$|%[sdv@]|^:[a-z_]+$|^%\w+%$/,
   /^(?:process|os|env|config|this|self|ctx|req|request|props|state|args|options|settings|data|params|secrets|vars?|exports|module|window|document|global|app|self)(?:\.|\[|->)/i,
   // What begins like a call is one, unless it goes on as none does.
   /^[\w.$:>-]*[\w$]\((?!(?!0x)\d+[A-Za-z]\w[^()]*$|[^()]*\w[!@#%^](?!=)[^()]*$|[^()]*\)\w)/,
@@ -13,8 +13,8 @@ const NO_SECRET: readonly RegExp[] = [
   /^Eby8vdM02xNOcqFlq|^JBSWY3DPEHPK3PXP|EXAMPLE(?:KEY)?$/,
   // Regular expressions.
   /\(\?[:=!<]|\[\^?(?:0-9|a-z|A-Z|a-f)/,
-  // Encodings and algorithms.
-  /^(?:base64(?:url)?|hex|ascii|latin-?1|iso-?8859-?1?|utf-?(?:8|16|32)(?:le|be)?|(?:hmac-?)?sha-?[1-9]\d{0,2}|md5|[hrpe]s(?:256|384|512)|aes[\w-]{0,20}|rsa[\w-]{0,20}|p-?(?:256|384|521)|ed25519|x25519|pbkdf2|gostr?[\w-]{0,20}|bcrypt|argon2[a-z]{0,2})$/i,
+  // Encodings and algorithms. Random letters that begin like the name of one have more digits among them.
+  /^(?:base64(?:url)?|hex|ascii|latin-?1|iso-?8859-?1?|utf-?(?:8|16|32)(?:le|be)?|(?:hmac-?)?sha-?[1-9]\d{0,2}|md5|[hrpe]s(?:256|384|512)|(?!(?:\D+\d+){4}|(?:[a-z]+\d+){3})(?:aes|rsa)[\w-]{0,20}|p-?(?:256|384|521)|ed25519|x25519|pbkdf2|gostr?[\w-]{0,20}|bcrypt|argon2[a-z]{0,2})$/i,
   // Names of cipher suites.
   /^(?:[A-Z0-9]{2,9}[_-]){1,5}(?:AES|ARIA|CAMELLIA)[_-]?\d{3}(?:[_-][A-Z0-9]{1,9})*$/,
   // Numbers, versions, dates, sizes.

@@ -155,7 +155,7 @@ test('a run of one character, and hexadecimal digits of lengths that keys do not
 });
 
 test('words between random characters are doubted, except in passwords', () => {
-  const value = '{{alnum:11}}K-some-other-thing-{{alnum:12}}';
+  const value = '{{alnum:16}}K-some-other-thing-{{alnum:18}}';
   doubted(`shop_token = "${value}"`, /words between/, 'shop_token = "{{alnum:40}}"', 'app.py');
   const password = { value: '4K-some-other-thing-7', name: 'password', parents: '', before: '', after: '' };
   assert.equal(doubtOfAssignment({ ...password, lineBefore: '' }), null);

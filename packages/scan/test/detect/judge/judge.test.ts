@@ -215,6 +215,8 @@ test('passwords may begin like a call, hold braces, and have signs for letters',
     'blue$ky71',
     'moun$tain7hill',
     'R<t5>kq9Zb8w',
+    '$qbzd7!ukW',
+    '$kx!w9TbR',
   ]) {
     assert.equal(only('app.py', `password = "${value}"`)?.secret, value);
     assert.equal(only('.env', `DB_PASSWORD=${value}\n`)?.secret, value);
@@ -228,8 +230,21 @@ test('passwords may begin like a call, hold braces, and have signs for letters',
     'user_{id}',
     'anyone@',
     '^-?(?:0|[1-9][0-9]*)$',
+    '$password',
+    '$user7',
+    '$shop->password',
+    '$HOME/key2',
+    '$user:$password2!',
   ])
     assert.equal(only('app.py', `password = "${value}"`), undefined, value);
+});
+
+test('a value may begin like the name of an algorithm', () => {
+  for (const value of ['rsa8Kd93jfKq20sLm7x', 'aes7Gh2kLqP0vXz93m', 'AES9Q2mL7wXk4TbR8Z'])
+    assert.equal(only('.env', `SHOP_API_TOKEN=${value}\n`)?.secret, value);
+  const names =
+    'aes-256-gcm aes256gcm AES128-GCM16 rsa4096 RSA_PKCS1_PADDING RSA-OAEP-256 RSAES_OAEP_SHA_256 rsa-sha2-512';
+  for (const name of names.split(' ')) assert.equal(only('.env', `SHOP_API_KEY=${name}\n`), undefined, name);
 });
 
 test('a value on a line of its own has the name at the end of the line before', () => {
