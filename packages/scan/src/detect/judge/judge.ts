@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Confidence, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import type { Candidate } from '../matches.ts';
 import { checksumHolds } from '../rules/checksum.ts';
+import type { Rule } from '../rules/rule.ts';
 import { type KeyPath, structureOf } from '../structure/key-path.ts';
 import { holdsValue } from '../structure/named-beside.ts';
 import {
@@ -123,20 +124,21 @@ function doubtOfMatch({ rule: { rule }, secret }: Candidate, { text, at }: Judge
 }
 
 function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPlace): Verdict | null {
-  const assignment = assignmentOf(secret, place);
+  const assignment = assignmentOf(rule, secret, place);
   // The outcome of a test, not a name.
   if (assignment.name === 'PASS' && /:\s*$/.test(assignment.before)) return null;
   // What was made of a secret, as baselines of scanners list it.
   if (isDigestLike(secret) && namesDigest(assignment.name)) return null;
   if (FINGERPRINT.test(secret) && namesSigner(assignment.name)) return null;
-  if (namesPublicKey(assignment.name) || isTorn(assignment) || isNextArgument(place, assignment)) return null;
+  if (namesPublicKey(assignment.name) || isTorn(assignment)) return null;
+  if (rule.judged_as === undefined && isNextArgument(place, assignment)) return null;
   const probability = scoreOf(assignment);
   const scored = THRESHOLDS.find(([, minimum]) => probability >= minimum)?.[0];
   if (scored === undefined) return null;
   const doubt = scored === 'low' ? null : doubtOf(assignment, place);
-  if (doubt !== null) return { confidence: 'low', confidence_reason: `${nameReason(assignment)}, but ${doubt}` };
+  if (doubt !== null) return { confidence: 'low', confidence_reason: `${nameReason(rule, assignment)}, but ${doubt}` };
   const confidence = rule.confidence !== undefined && isAtLeast(scored, rule.confidence) ? rule.confidence : scored;
-  return { confidence, confidence_reason: `${nameReason(assignment)}; ${valueReason(secret, confidence)}` };
+  return { confidence, confidence_reason: `${nameReason(rule, assignment)}; ${valueReason(secret, confidence)}` };
 }
 
 /** Of a key of OpenPGP. */
@@ -182,8 +184,8 @@ export interface JudgedScores {
 const RANDOM_VALUE = 'k3Vq8ZtB5xWm2RfJ9cLd';
 
 /** Explains the score of a judged candidate by comparing it with others. */
-export function scoresOf({ secret }: Candidate, place: JudgedPlace): JudgedScores {
-  const assignment = assignmentOf(secret, place);
+export function scoresOf({ rule: { rule }, secret }: Candidate, place: JudgedPlace): JudgedScores {
+  const assignment = assignmentOf(rule, secret, place);
   return {
     name: assignment.name.slice(0, NAME_SHOWN_MAX),
     score: scoreOf(assignment),
@@ -200,16 +202,17 @@ function scoreOf(assignment: Assignment): number {
   return probabilityOf(network, featuresOf(assignment, letters));
 }
 
-function assignmentOf(value: string, { path, text, at, key }: JudgedPlace): Assignment {
+function assignmentOf(rule: Rule, value: string, { path, text, at, key }: JudgedPlace): Assignment {
   const lineStart = text.lastIndexOf('\n', at - 1) + 1;
   const lineEnd = text.indexOf('\n', at + value.length);
   const before = text.slice(lineStart, at);
+  const after = text.slice(at + value.length, lineEnd === -1 ? undefined : lineEnd);
+  if (rule.judged_as !== undefined) return { value, name: rule.judged_as, parents: '', path, before, after };
   const keys = (key.key_path ?? '').split(/[.@]/);
   const last = keys.pop() ?? '';
   const own = nameBefore(before) || elementBefore(text.slice(0, at)) || nameOnLineBefore(text.slice(0, at), before);
   const written = (holdsValue(own) && nameBeside(text.slice(0, at))) || own;
   const name = statedName(own, before) || (key.key_name ?? (written === '' ? last : written));
-  const after = text.slice(at + value.length, lineEnd === -1 ? undefined : lineEnd);
   return { value, name, parents: keys.join('.'), path, before, after };
 }
 
@@ -229,7 +232,8 @@ function statedName(own: string, before: string): string {
   return /^(?:is|are|was|to|now|currently|still|by|password)$/i.test(own) ? statedBefore(before) : '';
 }
 
-function nameReason({ name, parents }: Assignment): string {
+function nameReason({ judged_as }: Rule, { name, parents }: Assignment): string {
+  if (judged_as !== undefined) return `stands where a ${judged_as.replaceAll('_', ' ')} is expected`;
   const shown = name.slice(0, NAME_SHOWN_MAX);
   if (name === '') return 'stands where a secret is expected';
   const { password, token, secret, key } = kindsOf(name);

@@ -96,11 +96,20 @@ const OWNER_BEFORE =
 /** Of Python, before what is taken for a variable of the environment that is missing. */
 const OR_BEFORE = /((?:environ|getenv)[^;]{1,60}\))\s{0,3}or\s{0,3}(?=["']$)/;
 
+/** What makes bytes or a string of a literal. */
+const DECODER_BEFORE =
+  /(?:, ?(?:err|ok|_) ?:?= ?)?(?:\bnew )?(?:\b[A-Za-z][\w.:]{0,40}(?:\(\))?[.:])?(?:atob|b64decode|from_?hex|unhexlify|base64_decode|hex2bin|[dD]ecode(?:String|64|Base64)?|FromBase64String|FromHexString|String|SecretStr|from|GetBytes|QString(?:Literal)?|string|hexToBytes)\((?:\[\]byte\()?(?=b?["'`]$)/;
+
 const CDATA_BEFORE = /<!\[CDATA\[\s*$/;
 
 /** Returns the name that a value is assigned to, by the text before it; empty without one. */
 export function nameBefore(text: string): string {
-  const near = text.slice(-120).replace(OR_BEFORE, '$1').replace(CDATA_BEFORE, '').replaceAll('&quot;', '"');
+  const near = text
+    .slice(-120)
+    .replace(OR_BEFORE, '$1')
+    .replace(CDATA_BEFORE, '')
+    .replace(DECODER_BEFORE, '')
+    .replaceAll('&quot;', '"');
   const name = NAME_BEFORE.exec(near)?.[1] ?? '';
   return /^keys?$/i.test(name) ? `${OWNER_BEFORE.exec(near)?.[1] ?? ''}${name}` : name;
 }
@@ -143,7 +152,7 @@ export function elementBefore(text: string): string {
 
 const VARIABLE_BEFORE = /\bvariable "([\w-]{1,80})"\s*\{[^{}]{0,400}$/;
 const PAIR_BEFORE =
-  /([\w.-]{1,80})(?:["'<,:]|\r?\n)(?:\/(?:name|key)>)?[\s,:{]{0,40}<?["']?\w{3,16}["']?\s{0,3}[=:>]\s{0,3}["']?$/i;
+  /([\w.-]{1,80})(?:["'<,:]|\r?\n)(?:\/(?:name|key)>|>)?[\s,:{]{0,40}<?["']?\w{3,16}["']?\s{0,3}[=:>]\s{0,3}["']?$/i;
 
 /** Returns the name that stands beside a value whose own name only says that it is one; empty without one. */
 export function nameBeside(text: string): string {

@@ -36,6 +36,8 @@ const NO_SECRET: readonly RegExp[] = [
   // Code. A single brace or semicolon may be part of a password, and so may braces around anything but a name or a number.
   /^[^;{}]*(?=[;{}].*[;{}])(?!\{[^;{}:,=]*(?:\d[A-Za-z]|\w[!@#%^])[^;{}:,=]*\}[^;{}]*$)/,
   /=>|&&|\|\||[;{}]$|^[;{}]|\bfunction\b|\breturn\b|==(?!$)|!=|\(\)|\\[nrtu]|<\/|\/>/,
+  // What follows a name and an interpolation.
+  /^\)[\])}]/,
   // A sign before a name; random letters may begin with a hyphen.
   /^(?!-(?=(?:\D*\d){3})[\w-]{20,}$)[!+-]{1,2}[a-z]/,
 ];

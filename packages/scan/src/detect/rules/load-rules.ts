@@ -137,6 +137,7 @@ function override(base: Rule, rule: Rule): Rule {
     ...(rule.verify !== undefined && { verify: rule.verify }),
     ...(rule.checksum !== undefined && { checksum: rule.checksum }),
     ...(rule.docs !== undefined && { docs: rule.docs }),
+    ...(rule.judged_as !== undefined && { judged_as: rule.judged_as }),
     ...(rule.path !== undefined && { path: rule.path, source: rule.source }),
     tags: [...new Set([...base.tags, ...rule.tags])],
     keywords: [...new Set([...base.keywords, ...rule.keywords])],

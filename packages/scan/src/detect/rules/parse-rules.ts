@@ -91,6 +91,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
   const path = reader.string('path');
   const confidence = readConfidence(reader);
   const docs = reader.string('docs');
+  const judged_as = reader.string('judgedAs');
   const checksum = readChecksum(reader);
   const given = reader.nameOrTable('verify');
   const verify = typeof given === 'object' ? readVerification(id, given, `${where}: verify`, warnings) : given;
@@ -101,7 +102,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
     keywords: [...(credential?.keywords ?? []), ...reader.strings('keywords').map(lowerCaseBytes)],
     secret_group: reader.integer('secretGroup') ?? credential?.secret_group ?? 0,
     entropy: reader.number('entropy') ?? credential?.entropy ?? 0,
-    judged: reader.boolean('judged') ?? false,
+    judged: reader.boolean('judged') ?? judged_as !== undefined,
     allowlists: [...(credential?.allowlists ?? []), ...readAllowlists(reader, where, warnings)],
     required: reader.tables('required').map((required) => readRequired(required, where, warnings)),
     skip_report: reader.boolean('skipReport') ?? false,
@@ -109,6 +110,7 @@ function readRule(source: string, table: TomlTable, at: number, warnings: string
     ...(credential?.by_name && { by_name: true }),
     ...(checksum !== undefined && { checksum }),
     ...(docs !== undefined && { docs }),
+    ...(judged_as !== undefined && judged_as !== '' && { judged_as }),
     ...(verify !== undefined && { verify }),
     ...(regex !== undefined && regex !== '' && { regex }),
     ...(each !== undefined && each !== '' && { each }),

@@ -29,6 +29,8 @@ export interface Rule {
   confidence?: Confidence;
   /** What a match assigns is judged by value, name and place: it may be no finding, or one of any confidence. */
   judged: boolean;
+  /** The name that a judged value has by its place alone, such as the last argument of a call that logs in. */
+  judged_as?: string;
   path?: string;
   /** Only the name before a secret says whose it is: another rule that recognizes the same secret is preferred. */
   by_name?: true;

@@ -293,3 +293,29 @@ test('a word before "key" says whose it is', () => {
   assert.equal(only('notes.txt', 'Public key: {{alnum:40}}')?.confidence ?? 'low', 'low');
   assert.equal(only('notes.txt', 'the key: {{alnum:40}}')?.confidence ?? 'low', 'low');
 });
+
+test('a value that has no name is judged by the name that its rule gives it', () => {
+  const found = only('app.py', 'server.login("shop", "{{letters:5}}7#{{letters:4}}3{{letters:2}}")');
+  assert.match(found?.confidence_reason ?? '', /^stands where a password is expected; /);
+  assert.equal(only('app.py', 'server.login("shop", "password")'), undefined);
+  const rule = `[[rules]]\nid = "one"\nregex = '''unlock\\("([^"]+)"'''\nkeywords = ["unlock("]\njudgedAs = "client_secret"\n`;
+  const [own] = scanObject(detectorOf(rule), expandCase('unlock("{{alnum:40}}")', 'own').text, { path: 'app.js' });
+  assert.equal(own!.confidence_reason, 'stands where a client secret is expected; the value looks random');
+});
+
+test('what decodes a literal stands between it and its name', () => {
+  for (const text of [
+    'apiKey, err := hex.DecodeString("{{hex:64}}")',
+    'apiKey = Buffer.from("{{alnum:40}}", "base64")',
+  ])
+    assert.match(only('app.go', text)?.confidence_reason ?? text, /^assigned to the name apiKey; /);
+});
+
+test('an element that holds a value has the name of the property around it', () => {
+  const text = '<property name="password">\n  <value>{{letters:5}}7#{{letters:4}}3{{letters:2}}</value>\n</property>\n';
+  assert.match(only('beans.xml', text)?.confidence_reason ?? '', /^assigned to the name password/);
+});
+
+test('what follows an interpolation is no value of the name within it', () => {
+  assert.equal(only('app.rb', 'url = "redis://a:#{ENV.fetch("SHOP_PASSWORD")}@cache:6379"'), undefined);
+});

@@ -24,7 +24,8 @@ tags = ["a"]
 `;
 
 test('reads all fields of a rule', () => {
-  const set = load(`title = "mine"\nminVersion = "8.0.0"\n${RULE}confidence = "low"\njudged = true\npath = '''\\.env$'''
+  const set =
+    load(`title = "mine"\nminVersion = "8.0.0"\n${RULE}confidence = "low"\njudged = true\njudgedAs = "password"\npath = '''\\.env$'''
 [[rules.allowlists]]
 description = "examples"
 condition = "AND"
@@ -51,6 +52,7 @@ withinColumns = 40
       entropy: 2.5,
       confidence: 'low',
       judged: true,
+      judged_as: 'password',
       allowlists: [
         {
           description: 'examples',
