@@ -77,7 +77,7 @@ registerHooks({
     const { format, source } = loaded;
     if (format === 'commonjs') modules.set(url, { format, content: Buffer.alloc(0), imports: new Map() });
     else if (format === 'module') add(url, Buffer.from(source as Uint8Array));
-    else if (format === 'module-typescript') add(url, withoutTypes(source as Uint8Array));
+    else if (format === 'module-typescript') add(url, withoutTypes(url, source as Uint8Array));
     return loaded;
   },
 });
@@ -88,9 +88,12 @@ function add(url: string, content: Uint8Array): void {
   modules.set(url, { format: 'module', content, imports: new Map() });
 }
 
-/** What Node would make of a module each time: types become spaces, so that lines and columns stay. */
-function withoutTypes(source: Uint8Array): Uint8Array {
-  return Buffer.from(stripTypeScriptTypes(Buffer.from(source).toString()));
+/**
+ * Makes of a module what Node makes of it, to the letter, so that compiled code is valid with and without the catalog.
+ * Types become spaces; lines and columns stay.
+ */
+function withoutTypes(url: string, source: Uint8Array): Uint8Array {
+  return Buffer.from(stripTypeScriptTypes(Buffer.from(source).toString(), { sourceUrl: url }));
 }
 
 /** Puts all that a package exports into a few modules, whose URLs lie in the package. */
