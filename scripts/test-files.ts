@@ -45,6 +45,8 @@ export interface RunOptions {
   signal: AbortSignal;
 }
 
+/** More room for new objects than V8 begins with: a file that runs for seconds collects garbage less often. */
+const NODE_OPTIONS = ['--min-semi-space-size=16'];
 const IDLE_CHECK_MS = 1_000;
 /** One more file runs at a time while more processors than this are idle, one less while fewer are. */
 const IDLE_PROCESSORS = { more: 0.25, fewer: 0.05 };
@@ -105,7 +107,7 @@ async function runFile(path: string, options: RunOptions): Promise<FileResult> {
   const stream = run({
     files: [file],
     cwd: options.root,
-    execArgv: options.imports.flatMap((url) => ['--import', url]),
+    execArgv: [...NODE_OPTIONS, ...options.imports.flatMap((url) => ['--import', url])],
     // A test that hangs fails a little before its file is killed, so that the report can name it.
     timeout: timeoutMs * 0.9,
     env: { ...process.env, [MARK_VARIABLE]: mark },

@@ -49,6 +49,8 @@ export class PageDriver {
       colorScheme,
       locale: 'en-US',
       timezoneId: 'UTC',
+      // What moves all the time is drawn all the time.
+      reducedMotion: 'reduce',
     });
     context.setDefaultTimeout(DEADLINE_MS * patience());
     return new PageDriver(context, await context.newPage(), baseUrl);
