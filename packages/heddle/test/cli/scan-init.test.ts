@@ -195,5 +195,5 @@ test('what is no repository is refused', async (t) => {
   t.after(() => directory.remove());
   const { code, stderr } = await directory.heddle(['scan', 'init']);
   assert.equal(code, 2);
-  assert.match(stderr, /is not a git repository; name one/);
+  assert.match(stderr, /is not a git repository; run this in one, or make one with git init/);
 });

@@ -58,7 +58,8 @@ export function problemLines(problems: ProblemTally, paint: Paint): string[] {
     const { title, advice } = PROBLEM_WORDS[code];
     lines.push(`  ${title}: ${count}${advice === null ? '' : paint('gray', ` (${advice})`)}`);
     for (const { path, message, extent } of examples) {
-      const part = extent === 'partial' ? ' (partly scanned)' : '';
+      // Of a source, it may be that nothing was listed.
+      const part = extent === 'partial' && code !== 'source_failed' ? ' (partly scanned)' : '';
       lines.push(`    ${visible(path)}: ${visible(shortened(message, MESSAGE_CHARACTERS))}${part}`);
     }
     if (count > examples.length)

@@ -184,6 +184,8 @@ test('a miss says so and shows a rule, which finds it', async (t) => {
   assert.deepEqual(outcomes(await explain(directory, 'app.conf:2')), ['our-itok reported']);
   assert.equal((await explain(directory, 'app.conf:3')).text, 'last line');
   assert.deepEqual((await explain(directory, 'app.conf:4')).obstacles, ['it has 3 lines, not 4']);
+  directory.write('one.conf', 'a = 1\n');
+  assert.deepEqual((await explain(directory, 'one.conf:2')).obstacles, ['it has 1 line, not 2']);
 });
 
 test('a line is explained alike wherever it is: in any chunk, encoded, in an archive', async (t) => {

@@ -89,6 +89,7 @@ test('the reason of an aborted scan is shown once', () => {
     return written.text;
   };
   assert.equal(told('shop: no such repository').match(/no such repository/g)?.length, 1);
+  assert.doesNotMatch(told('shop: no such repository'), /partly scanned/);
   assert.match(told('shop: no such repository'), /✖ the scan was aborted$/m);
   assert.match(told('it was stopped'), /✖ the scan was aborted: it was stopped$/m);
 });

@@ -1,3 +1,4 @@
+import { count } from '@heddle/base/terminal/text';
 import type { Baseline } from '../../baseline/baseline.ts';
 import type { IgnoreList } from '../../baseline/ignore-list.ts';
 import type {
@@ -93,7 +94,7 @@ function obstaclesOf({ place, problems, explained, filters, findings }: Explanat
     );
   }
   if (explained !== null && explained.text === null && !explained.is_exempt)
-    obstacles.push(`it has ${explained.lines} lines, not ${place.line}`);
+    obstacles.push(`it has ${count(explained.lines, 'line')}, not ${place.line}`);
   if (explained?.is_cut === true) obstacles.push('of a long line only the first 4,096 bytes are shown');
   return obstacles;
 }

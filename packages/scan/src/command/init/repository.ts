@@ -41,7 +41,12 @@ export async function inspectSetup(directory: string): Promise<RepositorySetup> 
       files: files.filter((name) => existsSync(pathOf(root, name))),
     };
   } catch (error) {
-    throw refused(messageOf(error), error);
+    const message = messageOf(error);
+    const isNone = message.includes('is not a git repository');
+    throw refused(
+      isNone ? `${directory} is not a git repository; run this in one, or make one with git init` : message,
+      error,
+    );
   }
 }
 
