@@ -1,3 +1,4 @@
+import { flowKeys } from './flow-keys.ts';
 import type { Keys } from './key-path.ts';
 
 const LINES_UP_MAX = 40;
@@ -16,6 +17,6 @@ export function sectionKeys(text: string, at: number): Keys {
     key = ASSIGNMENT.exec(line)?.[1];
   }
   const section = [...before.matchAll(SECTION)].at(-1)?.[1]?.replaceAll(/["']/g, '');
-  const keys = [section, key].filter((each) => each !== undefined);
+  const keys = [section, key, ...(flowKeys(text, at, '=')?.keys ?? [])].filter((each) => each !== undefined);
   return { keys, isCut: section === undefined && SECTION.test(text) };
 }

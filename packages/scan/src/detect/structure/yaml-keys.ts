@@ -1,3 +1,4 @@
+import { flowKeys } from './flow-keys.ts';
 import type { Keys } from './key-path.ts';
 import { holdsName, holdsValue } from './named-beside.ts';
 
@@ -18,6 +19,13 @@ const LINE =
 
 /** Reads the lines above a value in YAML: each that is indented less than the one below holds the next key. */
 export function yamlKeys(text: string, at: number): Keys {
+  const flow = flowKeys(text, at, ':');
+  if (flow === null) return blockKeys(text, at);
+  const { keys, isCut } = blockKeys(text, flow.start);
+  return { keys: [...keys, ...flow.keys], isCut, ...(flow.name === undefined ? {} : { name: flow.name }) };
+}
+
+function blockKeys(text: string, at: number): Keys {
   const lines = text.slice(0, at).split('\n').slice(-LINES_MAX);
   const own = parse(lines.pop() ?? '');
   const keys: string[] = [];
