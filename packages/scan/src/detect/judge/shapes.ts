@@ -4,7 +4,7 @@ const NO_SECRET: readonly RegExp[] = [
   /\$\{|\$\(|\{\{|\}\}|<%|%>|#\{|^\$(?!\w*\d\w*[!#%^&*][\w!#%^&*]*$|\w*[!#%^&*]\w*\d[\w!#%^&*]*$)[A-Za-z_{(]|^%[A-Za-z_(]|^@[A-Za-z_]+\(|^<[^<>]*>?$|^\{[^{}]*\}$|^\[[^[\]]*\]$|%[sdv@]|^:[a-z_]+$|^%\w+%$/,
   /^(?:process|os|env|config|this|self|ctx|req|request|props|state|args|options|settings|data|params|secrets|vars?|exports|module|window|document|global|app|self)(?:\.|\[|->)/i,
   // What begins like a call is one, unless it goes on as none does.
-  /^[\w.$:>-]*[\w$]\((?!(?!0x)\d+[A-Za-z]\w[^()]*$|[^()]*\w[!@#%^](?!=)[^()]*$|[^()]*\)\w)/,
+  /^[\w.$:>-]*[\w$]\((?!(?!0x)\d+[A-Za-z]\w[^()]*$|[^()]*\w[!@#%^](?!=)[^()]*$|[^()]*(?:\d[A-Za-z]|[A-Za-z]\d)[^()]*$|[^()]*\)\w)/,
   // Words, and identifiers without a digit.
   /^(?:[a-z]+|[A-Z]+|[A-Z][a-z]+)$/,
   /^[a-z]+(?:[A-Z][a-z]+)+$|^(?:[A-Z][a-z]+){2,}$/,
