@@ -78,6 +78,7 @@ function isAnyLzma(head: Uint8Array): boolean {
 /** Matches `-lh5-` and similar methods after the size and checksum of the header. */
 function isLha(head: Uint8Array): boolean {
   return (
+    head[2] === 0x2d &&
     /^-l[hz][0-9a-z]-$/.test(Buffer.from(head.subarray(2, 7)).toString('latin1')) &&
     head[20] !== undefined &&
     head[20] <= 3
@@ -85,7 +86,8 @@ function isLha(head: Uint8Array): boolean {
 }
 
 function startsWith(head: Uint8Array, magic: readonly number[]): boolean {
-  return head.length >= magic.length && magic.every((byte, i) => head[i] === byte);
+  // Of nearly all objects, the first byte says it.
+  return head[0] === magic[0] && head.length >= magic.length && magic.every((byte, i) => head[i] === byte);
 }
 
 /** Matches `BZh`, a level, and the magic of a block or of the end: digits of pi or of its square root. */

@@ -76,6 +76,7 @@ class RuleSetDetector implements Detector {
       rules,
       levels > 0 ? PIECE_BYTES + 2 * ESCAPE_CONTEXT : 0,
       (overlap) => buffers + own(overlap),
+      { showsRefused: tracer !== null },
     );
     const { before, after, scanner } = this.#plan;
     // A UTF-16 unit has two bytes, and a chunk may begin within one.

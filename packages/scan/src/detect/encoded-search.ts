@@ -73,7 +73,7 @@ export class EncodedSearch {
         this.#accept({ ...candidate, start: held.source(start, false), end: held.source(end, true) }, encodings);
       }
     };
-    const layer = new Layer(this.#plan, this.#gate, accept, { showsRefused: this.#trace !== null });
+    const layer = new Layer(this.#plan, this.#gate, accept);
     layer.feed(chunk);
     if (level + 1 >= this.#scratch.length) return;
     for (const piece of new EncodedText(this.#plan.scanner).feed(chunk)) {

@@ -8,7 +8,7 @@ import { type Candidate, candidateOf } from './matches.ts';
 import type { DetectionPlan, Probe, ScannedChunk } from './plan.ts';
 
 /** Starts for which one filter string is decoded. */
-const SEGMENT_BYTES = 4096;
+const SEGMENT_BYTES = 1024;
 
 /** State shared by the layers of one object. */
 export interface ObjectGate {
@@ -37,7 +37,6 @@ export class Layer {
   readonly #plan: DetectionPlan;
   readonly #gate: ObjectGate;
   readonly #accept: (candidate: Candidate) => void;
-  readonly #showsRefused: boolean;
   /** All hits that end at this offset or before it are evaluated. */
   #frontier: number;
   #block: number;
@@ -50,17 +49,15 @@ export class Layer {
   #segmentStart = 0;
   #segmentEnd = 0;
 
-  /** @param showsRefused `accept` wants every candidate that its rule refuses */
   constructor(
     plan: DetectionPlan,
     gate: ObjectGate,
     accept: (candidate: Candidate) => void,
-    { from = LAYER_START, showsRefused }: { from?: LayerState; showsRefused: boolean },
+    from: LayerState = LAYER_START,
   ) {
     this.#plan = plan;
     this.#gate = gate;
     this.#accept = accept;
-    this.#showsRefused = showsRefused;
     this.#frontier = from.frontier;
     this.#block = from.block;
     for (const [rule, to] of from.matched_to) this.#matchedTo.set(plan.ruleAt(rule), to);
@@ -172,16 +169,14 @@ export class Layer {
 
   /** Passes over a match whose value is refused for its form, which most assignments in code are; spares building it. */
   #matchesWords(rule: CompiledRule, hit: number): boolean {
-    const value = this.#showsRefused ? null : rule.value();
+    const value = this.#plan.showsRefused ? null : rule.value();
     if (value === null) return false;
     const { address, base_offset, length } = this.#chunk;
     const { bytes } = this.#plan.scanner;
     const text = this.#segmentAt(hit);
     const shift = address - base_offset;
     const inBytes = { bytes, shift: this.#segmentStart + shift, stop: address + length };
-    if (!value.find(text, hit - this.#segmentStart, inBytes) || !areWords(bytes, value.start, value.end)) return false;
-    this.#matchedTo.set(rule, value.end + 1 - shift);
-    return true;
+    return value.find(text, hit - this.#segmentStart, inBytes) && areWords(bytes, value.start, value.end);
   }
 
   /** Finds all matches that begin near the hit. */
@@ -216,12 +211,22 @@ export class Layer {
   }
 
   #take(rule: CompiledRule, text: string, match: RegexMatch, offset: number): void {
-    this.#matchedTo.set(rule, offset + match.end);
+    const end = offset + match.end;
     if (rule.each !== null) {
+      this.#matchedTo.set(rule, end);
       this.#takeEach(rule, rule.each, text.slice(match.start, match.end), offset + match.start);
       return;
     }
-    this.#accept(candidateOf(rule, text, match, offset));
+    const candidate = candidateOf(rule, text, match, offset);
+    if (!this.#isOfWords(candidate)) this.#matchedTo.set(rule, end);
+    this.#accept(candidate);
+  }
+
+  /** Returns whether it would be passed over, or left out by a look-ahead: then it is in the way of no other match. */
+  #isOfWords({ rule, refusal, start, secret_at, secret }: Candidate): boolean {
+    if (refusal !== 'form' || rule.value() === null) return false;
+    const from = start + secret_at + this.#chunk.address - this.#chunk.base_offset;
+    return areWords(this.#plan.scanner.bytes, from, from + secret.length);
   }
 
   /** The match is a block that contains any number of secrets. */

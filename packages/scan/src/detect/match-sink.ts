@@ -1,4 +1,4 @@
-import type { Confidence } from '@heddle/base/vocabulary/confidence';
+import { type Confidence, isAtLeast } from '@heddle/base/vocabulary/confidence';
 import { MatchContexts, type SurroundingText } from './match-contexts.ts';
 import type { Candidate } from './matches.ts';
 import { PendingDetections } from './pending.ts';
@@ -32,10 +32,12 @@ interface SinkOptions {
 export class ObjectMatches implements MatchSink {
   readonly #pending: PendingDetections;
   readonly #contexts: MatchContexts | null;
+  readonly #confidence: Confidence;
   /** Source bytes per searched byte. */
   unitBytes = 1;
 
   constructor({ waitForEnd, confidence, contextLines, trace }: SinkOptions) {
+    this.#confidence = confidence;
     this.#pending = new PendingDetections(waitForEnd, confidence, trace);
     this.#contexts = contextLines === 0 ? null : new MatchContexts(contextLines);
   }
@@ -51,7 +53,7 @@ export class ObjectMatches implements MatchSink {
   detection(rule: CompiledRule, detection: Detection, text: MatchedText, around: SurroundingText): void {
     // What another thread found in a segment counts no more than what this one would have.
     if (this.isFull) return;
-    this.#contexts?.addDetection(detection, text, around);
+    if (isAtLeast(detection.confidence, this.#confidence)) this.#contexts?.addDetection(detection, text, around);
     this.#pending.add(rule, detection);
   }
 

@@ -78,10 +78,7 @@ export class ObjectScan {
   constructor(context: ObjectContext, sink: MatchSink, from: ScanState = scanStateAt(0, context)) {
     this.#context = context;
     this.#sink = sink;
-    this.#layer = new Layer(context.plan, context.gate, (candidate) => this.#accept(candidate, []), {
-      from: from.layer,
-      showsRefused: context.trace !== null,
-    });
+    this.#layer = new Layer(context.plan, context.gate, (candidate) => this.#accept(candidate, []), from.layer);
     this.#lines = new LineIndex(context.plan.scanner, from.lines);
     this.#encoded = from.encoded === null ? null : this.#encodedSearch(context, from.encoded);
   }

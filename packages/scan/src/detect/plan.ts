@@ -51,6 +51,7 @@ export class DetectionPlan {
   /** Bytes before and after a position that decide about it. */
   readonly before: number;
   readonly after: number;
+  readonly showsRefused: boolean;
   readonly #compiled: CompiledRules;
   /** As far as used: most rules of a set never are. */
   readonly #rules: CompiledRule[] = [];
@@ -59,9 +60,16 @@ export class DetectionPlan {
   readonly #atState: (ProbeGroup | null)[];
   readonly #ofKeyword: (readonly Probe[])[] = [];
 
-  constructor(compiled: CompiledRules, atLeastAfter: number, bufferBytes: (overlap: number) => number) {
+  /** @param showsRefused what a rule refuses is wanted, too */
+  constructor(
+    compiled: CompiledRules,
+    atLeastAfter: number,
+    bufferBytes: (overlap: number) => number,
+    { showsRefused = false } = {},
+  ) {
     const { outline, automaton } = compiled;
     this.#compiled = compiled;
+    this.showsRefused = showsRefused;
     this.#atState = new Array<null>(automaton.states).fill(null);
     this.pathRules = compiled.path_rules.map(readyPathRule);
     this.allowlists = compiled.allowlists.map(readyAllowlist);
@@ -142,7 +150,8 @@ export class DetectionPlan {
       lookAhead(
         filtered.map(({ rule, length }) => {
           const keyword = this.scanner.bytes.toString('latin1', end - length, end);
-          return { node: rule[what](), literal: lowerCaseAscii(keyword) };
+          const and = what === 'rest' && !this.showsRefused ? rule.beyondWords() : null;
+          return { node: rule[what](), literal: lowerCaseAscii(keyword), and };
         }),
         allocate,
       );

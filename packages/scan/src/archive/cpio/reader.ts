@@ -138,6 +138,7 @@ function padding(position: number, alignment: number): number {
 }
 
 function headerOf(head: Uint8Array): CpioHeader | null {
+  if (head[0] !== 0x30) return null;
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, NEW_BYTES)).toString('latin1');
   if (/^07070[12][0-9a-f]{104}/i.test(text)) {
     const field = (index: number): number => parseInt(text.slice(6 + 8 * index, 14 + 8 * index), 16);

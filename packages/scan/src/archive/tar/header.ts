@@ -32,7 +32,7 @@ export function isTarHead(head: Uint8Array): boolean {
 
 /** Returns true if the header has the tar magic, whatever its checksum. */
 export function hasTarMagic(head: Uint8Array): boolean {
-  return head.length >= BLOCK_BYTES && latin1(head, FIELD.magic, 5) === 'ustar';
+  return head.length >= BLOCK_BYTES && head[FIELD.magic] === 0x75 && latin1(head, FIELD.magic, 5) === 'ustar';
 }
 
 /** Verifies the sum of all bytes with the checksum field taken as blanks; some old programs sum signed bytes. */

@@ -1,4 +1,5 @@
-import { type Assignment, isProse } from './features.ts';
+import { remembered } from '../remembered.ts';
+import { type Assignment, FILES_MAX, isProse } from './features.ts';
 import type { Letters } from './letters.ts';
 import { kindsOf, wordsOf } from './names.ts';
 import { HEX, UUID } from './shapes.ts';
@@ -76,12 +77,12 @@ export function doubtOfExample(value: string, path: string): string | null {
 const PACKAGED_TEXT = /(?:^|\/)usr\/(?:local\/)?share\/(?:doc|man|info)\//;
 const DEFAULTS = /(?:^|[/_.-])default[_-]?(?:accounts|logins|passwords)(?![a-z])[^/]*$/i;
 
-/** Returns why what a file of this path holds is known to everybody; null without a reason. */
-export function doubtOfPath(path: string): string | null {
+/** Returns why what a file of this path holds is known to everybody; empty without a reason. */
+export const doubtOfPath = remembered(FILES_MAX, (path) => {
   if (PACKAGED_TEXT.test(path)) return 'it is in the documentation of an installed package';
   if (DEFAULTS.test(path)) return 'the file lists what devices and programs are delivered with';
-  return null;
-}
+  return '';
+});
 
 const INVALID_NAME =
   /(?:^|_)(?:bad|invalid|incorrect|wrong|malformed|expired|revoked|fake|dummy|mock|bogus|(?:non|not)_?(?:matching|valid|real))(?:_|$)/;

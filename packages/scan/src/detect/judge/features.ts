@@ -1,3 +1,4 @@
+import { remembered } from '../remembered.ts';
 import { extensionOf } from '../structure/file-kind.ts';
 import type { Letters } from './letters.ts';
 import { kindsOf, wordsOf } from './names.ts';
@@ -33,11 +34,8 @@ const QUIET_PATH =
   /(?:^|[/!])(?:node_modules|vendor|third_party|dist-packages|site-packages|locales?|i18n|l10n|lang|languages|translations?|lib\/python[\d.]*)[/!]|(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|composer\.lock|cargo\.lock|poetry\.lock|gemfile\.lock|go\.sum)$|\.min\.(?:js|css)$|\.map$|(?:^|[/_.])(?:messages?|strings)[._][\w-]*\.?(?:json|xml|properties|ya?ml)$/i;
 
 const LONG_LINE = 400;
-
-/** Returns whether a file of this path is a text for readers. */
-export function isProse(path: string): boolean {
-  return PROSE.has(extensionOf(path));
-}
+/** Values are judged file after file. */
+export const FILES_MAX = 4;
 
 /** Returns the features of an assignment, each about 0 to 1. */
 export function featuresOf(assignment: Assignment, letters: Letters): number[] {
@@ -106,19 +104,36 @@ function ofName({ value, name, parents }: Assignment): number[] {
   return flags.map(Number);
 }
 
-function ofPlace({ path, before, after }: Assignment): number[] {
+/** What a path says of all values in its file. */
+const kindOfFile = remembered(FILES_MAX, (path) => {
   const extension = extensionOf(path);
+  return {
+    isConfig: CONFIG.has(extension),
+    isCode: CODE.has(extension),
+    isProse: PROSE.has(extension),
+    isTest: TEST_PATH.test(path),
+    isQuiet: QUIET_PATH.test(path),
+  };
+});
+
+/** Returns whether a file of this path is a text for readers. */
+export function isProse(path: string): boolean {
+  return kindOfFile(path).isProse;
+}
+
+function ofPlace({ path, before, after }: Assignment): number[] {
+  const { isConfig, isCode, isProse: isText, isTest, isQuiet } = kindOfFile(path);
   const isQuoted = /["'`]$/.test(before) && /^["'`]/.test(after);
   const flags = [
     isQuoted,
-    CONFIG.has(extension),
-    CODE.has(extension),
-    PROSE.has(extension),
-    TEST_PATH.test(path),
-    QUIET_PATH.test(path),
+    isConfig,
+    isCode,
+    isText,
+    isTest,
+    isQuiet,
     /^\s*(?:#|\/\/|\*|--|;)/.test(before),
     before.length + after.length > LONG_LINE,
-    CODE.has(extension) && !isQuoted,
+    isCode && !isQuoted,
     /[,(]\s*["'`]?$/.test(before),
   ];
   return flags.map(Number);

@@ -84,9 +84,11 @@ function weights(): { letters: Letters; network: Network } {
 /** Decides how certain it is that a candidate is a secret; returns null if it is none. */
 export function judge(candidate: Candidate, place: JudgedPlace): Verdict | null {
   const verdict = candidate.rule.rule.judged ? judgeAssignment(candidate, place) : judgeMatch(candidate, place);
-  const doubt = verdict === null || verdict.confidence === 'low' ? null : doubtOfPath(place.path);
-  if (doubt === null) return verdict;
-  return { confidence: 'low', confidence_reason: `${verdict!.confidence_reason}, but ${doubt}` };
+  if (verdict === null || verdict.confidence === 'low') return verdict;
+  const doubt = doubtOfPath(place.path);
+  return doubt === ''
+    ? verdict
+    : { confidence: 'low', confidence_reason: `${verdict.confidence_reason}, but ${doubt}` };
 }
 
 function judgeMatch(candidate: Candidate, place: JudgedPlace): Verdict | null {

@@ -1,3 +1,5 @@
+import { remembered } from '../remembered.ts';
+
 /** What the words of a name say about its value. */
 export interface NameKinds {
   password: boolean;
@@ -11,6 +13,9 @@ export interface NameKinds {
   /** `public`, `example`, `csrf`: names of values that need no protection. */
   open: boolean;
 }
+
+/** Few names are most of those in the files of one project. */
+const NAMES_MAX = 200;
 
 const PASSWORD =
   /pass(?:w(?:or)?d|phrase|wort|code)|(?:^|_)(?:pass|pwd|passwd|pw|mdp|psw|pswd|motdepasse)(?:_|$|\d)|(?:^|_)psk$|(?:db|root|bind|user|admin|smtp|mail|ftp|sql|store|key|trust|wifi)(?:pass|pwd|pw)(?:_|$)/;
@@ -42,7 +47,7 @@ function inWords(name: string): string {
     .toLowerCase();
 }
 
-export function kindsOf(name: string): NameKinds {
+export const kindsOf = remembered(NAMES_MAX, (name): NameKinds => {
   const words = wordsOf(name);
   return {
     password: PASSWORD.test(words),
@@ -53,7 +58,7 @@ export function kindsOf(name: string): NameKinds {
     about: ABOUT.test(words),
     open: OPEN.test(words),
   };
-}
+});
 
 const DIGEST = /(?:^|_)(?:hash|hashed|digest|checksum|fingerprint|thumbprint|sha_?(?:1|256|512)|md5)(?:_|$)/;
 

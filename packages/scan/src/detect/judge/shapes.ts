@@ -1,3 +1,5 @@
+import { remembered } from '../remembered.ts';
+
 /** Forms of text that are no secrets, whatever they are assigned to. */
 const NO_SECRET: readonly RegExp[] = [
   // Templates, variables and calls. A dollar sign may be the first letter of a password with other signs and digits.
@@ -45,6 +47,9 @@ const NO_SECRET: readonly RegExp[] = [
 const PLACEHOLDER =
   /(?:^|[^a-z])(?:your|my|change|replace|insert|enter|put|add|set|fill|todo|fixme|example|sample|dummy|fake|mock|test|tests|testing|tester|demo|default|placeholder|redacted|removed|hidden|masked|secret|password|passwd|passwort|token|apikey|key|here|goes|foo|bar|baz|foobar|none|null|nil|undefined|true|false|empty|unknown|invalid|some|value|string|env|config|username|user|admin|root|guest|hello|world|lorem|ipsum|not|real|abc|xyz|old|new|wrong|correct|valid|right|bad|good|super|very)s?(?:[^a-z]|$)|change_?(?:me|it|this)|replace_?(?:me|this)|not_?a_?(?:real|secret)|not_?so_?secret|example|placeholder|dummy|p[a@4][s$5]{1,2}w[o0]rd|s[e3]cr[e3]t|your_?|letmein|welcome|redacted/gi;
 
+/** One value is looked at several times, for its form and for its features. */
+const VALUES_MAX = 1;
+
 /** Values that consist of little else than placeholders are examples. */
 const PLACEHOLDER_SHARE_MAX = 0.85;
 
@@ -54,12 +59,12 @@ export function isNoSecret(value: string): boolean {
 }
 
 /** Returns the share of a value that consists of words that stand for a secret or say that it is none. */
-export function placeholderShare(value: string): number {
+export const placeholderShare = remembered(VALUES_MAX, (value) => {
   const spelled = value.replaceAll(/([a-z])([A-Z])/g, '$1_$2');
   let letters = 0;
   for (const [word] of spelled.matchAll(PLACEHOLDER)) letters += word.replaceAll(/[^A-Za-z0-9]/g, '').length;
   return Math.min(1, letters / value.length);
-}
+});
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const HEX = /^[0-9a-f]+$|^[0-9A-F]+$/;

@@ -14,8 +14,8 @@ let capacity: usize = 0;
 // Six tables of 16 bytes: for the first, second and third byte of a keyword, by low and by high nibble. A bit stands
 // for a group of keywords.
 let beginnings: usize = 0;
-// Of each state, the address of its look-ahead, or 0. A look-ahead has the address of its own rows, their size in bytes,
-// its first state, the number of hits that it left out, and a class for each byte.
+// Of each state, the address of its look-ahead, or 0. A look-ahead has the address of its own rows, its first state, the
+// number of hits that it left out, and a class for each byte. A state of its is the place of its row.
 let aheads: usize = 0;
 
 // Bytes that a look-ahead reads at most: REACH of look-ahead.ts.
@@ -55,15 +55,14 @@ function lookAhead(keywords: usize, hit: usize, limit: usize): i32 {
   const ahead = <usize>load<u32>(aheads + (keywords << 2));
   if (ahead == 0) return 0;
   const rows = <usize>load<u32>(ahead);
-  const size = load<u32>(ahead, 4);
-  let state = load<i32>(ahead, 8);
+  let state = load<i32>(ahead, 4);
   let at = hit;
   const stop = min(limit, hit + REACH);
   while (state > 0 && at < stop) {
-    state = load<i32>(rows + state * size + ((<usize>load<u8>(ahead + load<u8>(at), 16)) << 2));
+    state = load<i32>(rows + ((state + load<u8>(ahead + load<u8>(at), 12)) << 2));
     at++;
   }
-  if (state == -1) store<u32>(ahead, load<u32>(ahead, 12) + 1, 12);
+  if (state == -1) store<u32>(ahead, load<u32>(ahead, 8) + 1, 8);
   return state;
 }
 

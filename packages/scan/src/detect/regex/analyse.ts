@@ -83,3 +83,22 @@ export function repeatsEmpty(node: RegexNode): boolean {
       return false;
   }
 }
+
+/** Returns whether every match begins where the text does. */
+export function beginsWithText(node: RegexNode): boolean {
+  switch (node.type) {
+    case 'assertion':
+      return node.kind === 'text_start';
+    case 'capture':
+      return beginsWithText(node.node);
+    case 'sequence':
+      return node.parts.length > 0 && beginsWithText(node.parts[0]!);
+    case 'choice':
+      return node.branches.every(beginsWithText);
+    case 'repeat':
+      return node.min > 0 && beginsWithText(node.node);
+    case 'empty':
+    case 'set':
+      return false;
+  }
+}

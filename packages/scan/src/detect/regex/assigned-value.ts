@@ -15,9 +15,11 @@ interface AssignmentForm {
   lead: RegexNode;
   value: ValueForm;
   end: ByteSet;
+  /** That byte, or the end of the text. */
+  last: RegexNode;
 }
 
-interface ValueForm {
+export interface ValueForm {
   first: ByteSet;
   rest: ByteSet;
   min: number;
@@ -72,6 +74,12 @@ export function assignedValue(node: RegexNode, group: number): AssignedValue | n
   return form === null || spanOf(form.lead).max >= FILTER_SPAN_MAX ? null : new AssignedValue(form);
 }
 
+/** Returns the pattern with another value: what `of` makes of its form; null for a pattern of another form. */
+export function withValue(node: RegexNode, group: number, of: (form: ValueForm) => RegexNode): RegexNode | null {
+  const form = formOf(node, group);
+  return form === null ? null : sequence([form.lead, of(form.value), form.last]);
+}
+
 function formOf(node: RegexNode, group: number): AssignmentForm | null {
   if (node.type !== 'sequence') return null;
   const [captured, last] = node.parts.slice(-2);
@@ -79,7 +87,7 @@ function formOf(node: RegexNode, group: number): AssignmentForm | null {
   const value = valueFormOf(captured.node);
   const end = endOf(last!);
   if (value === null || end === null || intersects(value.first, end) || intersects(value.rest, end)) return null;
-  return { lead: sequence(node.parts.slice(0, -2)), value, end };
+  return { lead: sequence(node.parts.slice(0, -2)), value, end, last: last! };
 }
 
 function valueFormOf(node: RegexNode): ValueForm | null {

@@ -101,7 +101,7 @@ function repeatEffort(node: Extract<RegexNode, { type: 'repeat' }>, follow: Foll
   const least = spanOf(node.node).min;
   const rounds = Math.min(node.max, least === 0 ? node.max : Math.ceil(window / least));
   const first = firstOf(node.node, follow);
-  const each = effortOf(node.node, either(first, follow), window);
+  const each = effortOf(node.node, node.max === 1 ? follow : either(first, follow), window);
   if (rounds === Infinity) return { ways: Infinity, steps: Infinity };
   const counts = rounds - Math.min(node.min, rounds) + 1;
   if (each.ways > 1) {

@@ -37,6 +37,10 @@ export function complement(set: ByteSet): ByteSet {
   return set.map((word) => ~word);
 }
 
+export function intersection(left: ByteSet, right: ByteSet): ByteSet {
+  return left.map((word, at) => word & right[at]!);
+}
+
 export function intersects(left: ByteSet, right: ByteSet): boolean {
   for (let word = 0; word < 8; word++) if ((left[word]! & right[word]!) !== 0) return true;
   return false;

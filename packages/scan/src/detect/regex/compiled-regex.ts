@@ -2,7 +2,7 @@ import { sequence } from '@heddle/base/regex/ast';
 import { RegexSyntaxError } from '@heddle/base/regex/parse';
 import type { ParsedRegex, RegexNode } from './ast.ts';
 import { backtrackingSteps } from './backtracking.ts';
-import { repeatsEmpty } from './analyse.ts';
+import { beginsWithText, repeatsEmpty } from './analyse.ts';
 import { BoundedMatcher, type Spans } from './bounded-matcher.ts';
 import { parseRegex } from './parse.ts';
 import { ProgramTooLarge, compileProgram } from './program.ts';
@@ -38,7 +38,8 @@ export interface RegexPlan {
  * pattern is too large for either engine.
  */
 export function planRegex(pattern: string, parsed: ParsedRegex, nativeMax: number, starts: number): RegexPlan {
-  const quick = backtrackingSteps(parsed.node, nativeMax) * starts <= NATIVE_STEPS_MAX;
+  const tried = beginsWithText(parsed.node) ? 1 : starts;
+  const quick = backtrackingSteps(parsed.node, nativeMax) * tried <= NATIVE_STEPS_MAX;
   const safe = quick && !repeatsEmpty(parsed.node);
   if (!safe) boundedMatcher(parsed, nativeMax);
   return { pattern, groups: parsed.groups, source: safe ? toJavaScript(parsed.node) : null, native_max: nativeMax };

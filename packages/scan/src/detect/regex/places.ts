@@ -6,7 +6,7 @@ import type { Instruction } from './program.ts';
  * the text, where no byte leads on. A place is the number of an instruction that takes a byte, of that assertion or of the
  * final one, times `COUNTS`, plus the repetitions taken there.
  */
-export type Places = readonly number[];
+type Places = readonly number[];
 
 const COUNTS = 256;
 /**
@@ -15,21 +15,69 @@ const COUNTS = 256;
  */
 const COUNTED_MAX = 8;
 
-export function firstPlaces(program: readonly Instruction[]): Places {
-  return reached(program, [0]);
-}
+/** No place: the program cannot match. */
+export const NOWHERE = 0;
 
-/** Returns the places after one byte of a set. */
-export function placesAfter(program: readonly Instruction[], places: Places, set: ByteSet): Places {
-  const next: number[] = [];
-  for (const place of places) {
-    const at = Math.floor(place / COUNTS);
-    const step = program[at]!;
-    if (step.op === 'bytes' && intersects(step.set, set)) next.push((at + 1) * COUNTS);
-    if (step.op === 'run' && intersects(step.set, set) && !isUsedUp(step, place % COUNTS))
-      next.push(at * COUNTS + Math.min((place % COUNTS) + 1, countsOf(step)));
+/** Follows one program through texts; what they may have reached has a number. */
+export class PlacesOf {
+  readonly #program: readonly Instruction[];
+  readonly #places: Places[] = [[]];
+  readonly #numbers = new Map([['', NOWHERE]]);
+  /** By number and class of the byte, as far as used. */
+  readonly #next = new Map<number, number>();
+  /** By instruction, as far as used: what is reached from it without a byte. */
+  readonly #reached: Places[] = [];
+
+  constructor(program: readonly Instruction[]) {
+    this.#program = program;
   }
-  return reached(program, next);
+
+  get first(): number {
+    return this.#numberOf(this.#from(0));
+  }
+
+  /** Returns what is reached after one byte of a set that the program does not divide; `kind`, below 256, stands for it. */
+  after(number: number, kind: number, set: ByteSet): number {
+    if (number === NOWHERE) return NOWHERE;
+    const step = number * 256 + kind;
+    let next = this.#next.get(step);
+    if (next === undefined) this.#next.set(step, (next = this.afterAny(number, set)));
+    return next;
+  }
+
+  /** Returns what is reached after any byte of a set. */
+  afterAny(number: number, set: ByteSet): number {
+    const next: number[] = [];
+    for (const place of this.#places[number]!) {
+      const at = Math.floor(place / COUNTS);
+      const step = this.#program[at]!;
+      if ((step.op !== 'bytes' && step.op !== 'run') || !intersects(step.set, set)) continue;
+      const count = place % COUNTS;
+      if (step.op === 'bytes') next.push(...this.#from(at + 1));
+      else if (!isUsedUp(step, count)) {
+        const taken = Math.min(count + 1, countsOf(step));
+        next.push(at * COUNTS + taken);
+        if (maySuffice(step, taken)) next.push(...this.#from(at + 1));
+      }
+    }
+    return this.#numberOf(inOrder(next));
+  }
+
+  /** Returns whether a match may end here. */
+  mayEnd(number: number): boolean {
+    return this.#places[number]!.at(-1) === (this.#program.length - 1) * COUNTS;
+  }
+
+  #from(at: number): Places {
+    return (this.#reached[at] ??= reached(this.#program, at));
+  }
+
+  #numberOf(places: Places): number {
+    const key = places.join();
+    let number = this.#numbers.get(key);
+    if (number === undefined) this.#numbers.set(key, (number = this.#places.push(places) - 1));
+    return number;
+  }
 }
 
 type Run = Extract<Instruction, { op: 'run' }>;
@@ -43,30 +91,34 @@ function countsOf({ min, max }: Run): number {
   return Math.min(max <= COUNTED_MAX ? max : min, COUNTS - 1);
 }
 
-/** Returns whether a match may end here. */
-export function mayEnd(program: readonly Instruction[], places: Places): boolean {
-  return places.at(-1) === (program.length - 1) * COUNTS;
+function maySuffice({ min }: Run, count: number): boolean {
+  return count >= Math.min(min, COUNTS - 1);
 }
 
 /** Follows what takes no byte. */
-function reached(program: readonly Instruction[], from: readonly number[]): Places {
-  const open = [...from];
+function reached(program: readonly Instruction[], from: number): Places {
+  const open = [from];
   const seen = new Set(open);
   const places: number[] = [];
-  const enter = (place: number): void => {
-    if (!seen.has(place)) open.push(place);
-    seen.add(place);
+  const enter = (at: number): void => {
+    if (!seen.has(at)) open.push(at);
+    seen.add(at);
   };
-  for (let place = open.pop(); place !== undefined; place = open.pop()) {
-    const at = Math.floor(place / COUNTS);
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
     const step = program[at]!;
     const isEnd = step.op === 'assert' && step.kind === 'text_end';
-    if (isEnd || step.op === 'match' || step.op === 'bytes' || step.op === 'run') places.push(place);
+    if (isEnd || step.op === 'match' || step.op === 'bytes' || step.op === 'run') places.push(at * COUNTS);
     if (isEnd) continue;
-    if (step.op === 'split') [step.first, step.second].forEach((to) => enter(to * COUNTS));
-    else if (step.op === 'jump') enter(step.to * COUNTS);
-    else if (step.op === 'assert' || step.op === 'save') enter((at + 1) * COUNTS);
-    else if (step.op === 'run' && place % COUNTS >= Math.min(step.min, COUNTS - 1)) enter((at + 1) * COUNTS);
+    if (step.op === 'split') [step.first, step.second].forEach(enter);
+    else if (step.op === 'jump') enter(step.to);
+    else if (step.op === 'assert' || step.op === 'save') enter(at + 1);
+    else if (step.op === 'run' && maySuffice(step, 0)) enter(at + 1);
   }
-  return places.sort((a, b) => a - b);
+  return inOrder(places);
+}
+
+function inOrder(places: number[]): Places {
+  if (places.length < 2) return places;
+  places.sort((a, b) => a - b);
+  return places.filter((place, at) => place !== places[at - 1]);
 }

@@ -4,8 +4,12 @@ import { parseRegex } from '../regex/parse.ts';
 import type { ParsedRegex } from '../regex/ast.ts';
 import { ruleError } from './fields.ts';
 
-/** Paths, secrets and lines are seldom longer; longer ones are searched by the bounded matcher. */
-const SHORT_TEXT_BYTES = 512;
+/**
+ * Nearly all paths, secrets, matches and lines are no longer than the first, most than the second. Texts beyond the one for
+ * which a pattern is certainly fast in the native engine are searched by the bounded matcher.
+ */
+const ALL_TEXTS_BYTES = 512;
+const MOST_TEXTS_BYTES = 128;
 
 /** Adds rule, field and position to a syntax error. */
 function named<T>(where: string, field: string, pattern: string, run: () => T): T {
@@ -33,9 +37,12 @@ const SHORT_PLANS_MAX = 1000;
 export function planShortRegex(where: string, field: string, pattern: string): RegexPlan {
   const known = shortPlans.get(pattern);
   if (known !== undefined) return known;
-  const plan = named(where, field, pattern, () =>
-    planRegex(pattern, parseRegex(pattern), SHORT_TEXT_BYTES, SHORT_TEXT_BYTES),
-  );
+  const plan = named(where, field, pattern, () => {
+    const parsed = parseRegex(pattern);
+    const ofAll = planRegex(pattern, parsed, ALL_TEXTS_BYTES, ALL_TEXTS_BYTES);
+    const ofMost = ofAll.source === null ? planRegex(pattern, parsed, MOST_TEXTS_BYTES, MOST_TEXTS_BYTES) : ofAll;
+    return ofMost.source === null ? ofAll : ofMost;
+  });
   if (shortPlans.size < SHORT_PLANS_MAX) shortPlans.set(pattern, plan);
   return plan;
 }

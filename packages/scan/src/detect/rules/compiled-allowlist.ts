@@ -1,4 +1,5 @@
 import { CompiledRegex } from '../regex/compiled-regex.ts';
+import { remembered } from '../remembered.ts';
 import { lowerCaseBytes } from './lower-case.ts';
 import { type AllowlistPlan, looksAtObjects } from './rule-plan.ts';
 import type { Allowlist } from './rule.ts';
@@ -11,6 +12,9 @@ export interface AllowlistSubject {
   match: string;
   line: string;
 }
+
+/** Many lists look at one secret. */
+const lowerCaseOf = remembered(1, (secret) => lowerCaseBytes(Buffer.from(secret, 'latin1').toString('utf8')));
 
 const compiled = new WeakMap<AllowlistPlan, CompiledAllowlist>();
 
@@ -86,7 +90,7 @@ export class CompiledAllowlist {
 
   #stopwordIn(secret: string): string | undefined {
     if (this.#list.stopwords.length === 0) return undefined;
-    const lower = lowerCaseBytes(Buffer.from(secret, 'latin1').toString('utf8'));
+    const lower = lowerCaseOf(secret);
     return this.#list.stopwords.find((word) => lower.includes(word));
   }
 

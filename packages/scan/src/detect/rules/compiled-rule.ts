@@ -1,7 +1,8 @@
 import type { CompiledCompanion } from '../companions.ts';
+import { beyondWords } from '../judge/beyond-words.ts';
 import { cutAt, filterAt, type Halves, restAt } from '../regex/anchor.ts';
 import type { RegexNode } from '../regex/ast.ts';
-import { type AssignedValue, assignedValue } from '../regex/assigned-value.ts';
+import { type AssignedValue, assignedValue, withValue } from '../regex/assigned-value.ts';
 import { CompiledRegex, HalvedRegex } from '../regex/compiled-regex.ts';
 import { parseRegex } from '../regex/parse.ts';
 import { type CompiledAllowlist, readyAllowlist } from './compiled-allowlist.ts';
@@ -24,6 +25,8 @@ export interface CompiledRule {
   /** All of an anchored pattern from its literal on, and the part of it that the filter has. */
   rest: () => RegexNode;
   filtered: () => RegexNode;
+  /** What else has to match unless the value is words only, which is refused; null if that cannot be said. */
+  beyondWords: () => RegexNode | null;
   before: number;
   after: number;
   path: CompiledRegex | null;
@@ -52,16 +55,19 @@ export function readyRule(plan: RulePlan): CompiledRule {
   const isCut = placement.type === 'anchored' && placement.cut;
   const node = once(() => parseRegex(regex.pattern).node);
   const halves = once(() => halvesOf(plan, node()));
+  // Only if the match begins at the anchor.
+  const hasValue = (): boolean => rule.judged && isCut && halves().before.type === 'empty';
   return {
     rule,
     regex: new CompiledRegex(regex),
     each: each === null ? null : new CompiledRegex(each),
     halves: isCut ? once(() => halvedRegex(plan, halves())) : null,
-    value: rule.judged && isCut ? once(() => valueOf(plan, halves())) : () => null,
+    value: once(() => (hasValue() ? assignedValue(halves().after, rule.secret_group) : null)),
     placement,
     filter: once(() => filterOf(plan)),
     rest: () => restAt(node(), anchorOf(plan)),
     filtered: () => filterAt(node(), anchorOf(plan)),
+    beyondWords: () => (hasValue() ? withValue(halves().after, rule.secret_group, beyondWords) : null),
     before,
     after,
     path: path === null ? null : new CompiledRegex(path),
@@ -90,11 +96,6 @@ function halvesOf(plan: RulePlan, node: RegexNode): Halves {
 
 function halvedRegex({ regex, before, after }: RulePlan, halves: Halves): HalvedRegex {
   return new HalvedRegex(halves, regex.groups, before, after);
-}
-
-/** Returns null if the match does not begin at the anchor. */
-function valueOf({ rule }: RulePlan, { before, after }: Halves): AssignedValue | null {
-  return before.type === 'empty' ? assignedValue(after, rule.secret_group) : null;
 }
 
 function once<T>(make: () => T): () => T {

@@ -59,7 +59,7 @@ const NUMBERS = '^[0-9._-]+$';
 
 /** Matches whose value is the digest of something, by what is said of it, or by the sign directly before it. */
 const CALLED_DIGEST =
-  '(?is:(?:sha-?(?:1|256|512)|md5|integrity|commit|checksum|digest|hash|revision|etag|fingerprint)(?:s|sum|[_-]?id|[_-]?hex)?[^0-9a-z](?:.{0,50}[^0-9a-z])?[a-f0-9-]{7,128}.?$)';
+  '(?is:(?:sha-?(?:1|256|512)|md5|integrity|commit|checksum|digest|hash|revision|etag|fingerprint)(?:s(?:um)?|id|hex)?(?:[^0-9a-z].{0,50})?[^0-9a-z][a-f0-9-]{7,128}.?$)';
 const MARKED_DIGEST = '(?is:[@#/][a-f0-9-]{7,128}.?$)';
 /** Matches whose value directly follows the name of a digest, in base64 as in lists of installed files. */
 const NAMED_DIGEST = '(?i:(?:sha-?(?:1|224|256|384|512)|md5)[=: -]{1,3}["\'`]?[A-Za-z0-9+/=_-]{20,100}.?$)';
@@ -70,7 +70,7 @@ const PART_OF_VERSION = '(?is:[0-9]\\.[0-9]{1,5}-[0-9a-z-]{7,64}.?$)';
 
 /** Matches whose value is assigned to a name that says that it is no secret. */
 const NO_SECRET =
-  '(?i:id|ids|uuid|guid|url|uri|name|user|email|host|path|version|region|branch|rev)["\'\\])]{0,2}\\s{0,3}[:=>]{1,2}\\s{0,3}["\'`{\\\\]{0,3}[^\\s"\'`{}<>]{4,500}["\'`{}<>\\s;,)]?$';
+  '(?i:ids?|uuid|guid|url|uri|name|user|email|host|path|version|region|branch|rev)["\'\\])]{0,2}\\s{0,3}[:=>]{1,2}\\s{0,3}["\'`{\\\\]{0,3}[^\\s"\'`{}<>]{4,500}["\'`{}<>\\s;,)]?$';
 
 /** Makes the pattern, keywords and exceptions of a rule from the description of a credential. Throws FormError. */
 export function ruleOfCredential({ forms, names, secret_word }: Credential): CredentialRule {

@@ -1,6 +1,7 @@
 import type { Keys } from './key-path.ts';
 import { holdsName, holdsValue } from './named-beside.ts';
 
+const [QUOTE, COMMA, BRACE, CLOSING_BRACE, BRACKET, CLOSING_BRACKET] = [...Buffer.from('",{}[]')] as const;
 const NESTING_MAX = 64;
 const NAMES_AFTER = 300;
 const PAIR = /"([^"\\\n]{1,60})"\s*:\s*"([^"\\\n]{1,100})"/g;
@@ -73,15 +74,15 @@ function openingBefore(text: string, end: number): { at: number; commas: number 
   let depth = 0;
   let commas = 0;
   for (let at = end - 1; at >= 0; at--) {
-    const letter = text[at];
-    if (letter === '"') {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
       at = openQuote(text, at);
       if (at < 0) return null;
-    } else if (letter === '}' || letter === ']') depth++;
-    else if (letter === '{' || letter === '[') {
+    } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) depth++;
+    else if (code === BRACE || code === BRACKET) {
       if (depth === 0) return { at, commas };
       depth--;
-    } else if (letter === ',' && depth === 0) commas++;
+    } else if (code === COMMA && depth === 0) commas++;
   }
   return null;
 }

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 
+import { beyondWords } from '../../../src/detect/judge/beyond-words.ts';
 import { areWords, isNoSecret } from '../../../src/detect/judge/shapes.ts';
-import { assignedValue } from '../../../src/detect/regex/assigned-value.ts';
+import { assignedValue, withValue } from '../../../src/detect/regex/assigned-value.ts';
+import type { RegexNode } from '../../../src/detect/regex/ast.ts';
 import { parseRegex } from '../../../src/detect/regex/parse.ts';
 import { toJavaScript } from '../../../src/detect/regex/translate.ts';
 import { loadRules } from '../../../src/detect/rules/load-rules.ts';
@@ -16,6 +18,17 @@ const PATTERNS = [
   { regex: '(?i:key)[=:]{1,3}([\\w=]{3,8})[;, ]', group: 1 },
   { regex: '(?i:key)[a-z ]{0,3}?=? ?([a-z]{2,5})(?:[;\\s]|$)', group: 1 },
 ];
+
+/** What leads to a value in one pattern or another. */
+const LEADS = ['token = ', 'token = "', 'password: ', 'password = "', 'key='];
+
+function sticky(node: RegexNode): (text: string) => RegExpExecArray | null {
+  const regex = new RegExp(toJavaScript(node), 'y');
+  return (text) => {
+    regex.lastIndex = 0;
+    return regex.exec(text);
+  };
+}
 
 const parts = fc.constantFrom(
   ...['key', 'token', 'SECRET', 'password', 'pwd', 'pass', ' = ', '=', ': ', ':', ' ', '"', "'", '`', ';', '\n', ','],
@@ -93,6 +106,38 @@ test('patterns of another form have no value that is found by its bytes', () => 
     '.{256}(\\w{2});',
   ];
   for (const pattern of none) assert.equal(assignedValue(parseRegex(pattern).node, 1), null, pattern);
+});
+
+test('what is more than words matches with another value, and most words do not', () => {
+  const word = fc.constantFrom('a', 'key', 'Key', 'KEY', 'aB', '_', '.', ':', '-', '/', '9', '+', 'é');
+  let words = 0;
+  let leftOut = 0;
+  const forms = PATTERNS.flatMap(({ regex, group }) => {
+    const { node } = parseRegex(regex);
+    const beyond = withValue(node, group, beyondWords);
+    const lead = LEADS.find((each) => new RegExp(toJavaScript(node)).test(`${each}a9bKeyc9xyz";`));
+    return beyond === null || lead === undefined ? [] : [{ lead, group, all: sticky(node), beyond: sticky(beyond) }];
+  });
+  assert.ok(forms.length >= 4, `${forms.length} patterns have the form`);
+  fc.assert(
+    fc.property(fc.array(word, { minLength: 1, maxLength: 8 }), (parts) => {
+      for (const { lead, group, all, beyond } of forms) {
+        const text = Buffer.from(`${lead}${parts.join('')}";`).toString('latin1');
+        const value = all(text)?.[group];
+        if (value === undefined) continue;
+        const bytes = Buffer.from(value, 'latin1');
+        const isWords = areWords(bytes, 0, bytes.length);
+        const isBeyond = beyond(text) !== null;
+        if (!isWords) assert.ok(isBeyond, text);
+        else {
+          words++;
+          if (!isBeyond) leftOut++;
+        }
+      }
+    }),
+    { numRuns: 3000 },
+  );
+  assert.ok(words > 100 && leftOut > 0.7 * words, `${leftOut} of ${words}`);
 });
 
 test('words and identifiers of bytes are values that are no secrets', () => {

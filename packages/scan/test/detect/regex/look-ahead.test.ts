@@ -66,6 +66,38 @@ test('passes exactly the patterns that match, where runs are short and a longer 
   );
 });
 
+test('passes a pattern only where the one that belongs to it matches, too', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(patternOf(part), patternOf(part)), { minLength: 1, maxLength: 3 }),
+      fc.array(texts),
+      (pairs, many) => {
+        const letters = pairs.map(() => 'k');
+        const patterns = patternsOf(
+          pairs.map(([source]) => source),
+          letters,
+        );
+        const ands = patternsOf(
+          pairs.map(([, and]) => and),
+          letters,
+        );
+        const ahead = new LookAhead(patterns.map((each, at) => (at === 1 ? each : { ...each, and: ands[at]!.node })));
+        for (const text of many) {
+          const whole = `K${text}${'\n'.repeat(60)}`;
+          const matches = (source: string): boolean => new RegExp(`(?:k|K)${source}`, 'y').test(whole);
+          const expected = pairs.map(([source, and], at) => matches(source) && (at === 1 || matches(and)));
+          const bits = outlookOf(ahead, whole, 1);
+          assert.deepEqual(
+            pairs.map((_, at) => ((bits >> at) & 1) === 1),
+            expected,
+          );
+          assert.equal(bits >> pairs.length, 0);
+        }
+      },
+    ),
+  );
+});
+
 test('never leaves out a pattern that matches, whatever it asserts and wherever the text ends', () => {
   fc.assert(
     fc.property(patternOf(fc.oneof(part, part, assertion)), fc.array(texts), (source, many) => {

@@ -129,6 +129,19 @@ test('each rule describes the finding and the remedy, and names family and provi
   }
 });
 
+/** Rules with an exception of their own that takes long; of the exceptions that many rules share, none may. */
+const SLOW_MAX = 2;
+
+test('the exceptions that many rules share are searched by the native engine', () => {
+  const lists = rules.filter(({ regex }) => regex !== undefined).flatMap((rule) => compileRule(rule).allowlists);
+  const slow = lists.flatMap(({ paths, regexes }) => [...paths, ...regexes].filter(({ source }) => source === null));
+  const often = [...Map.groupBy(slow, ({ pattern }) => pattern)].filter(([, each]) => each.length > SLOW_MAX);
+  assert.deepEqual(
+    often.map(([pattern]) => pattern),
+    [],
+  );
+});
+
 /** Tokens without a prefix of four characters whose first literal is still rare in text. */
 const KEYWORD_LENGTH_MIN = 3;
 
