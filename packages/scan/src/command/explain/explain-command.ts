@@ -30,7 +30,7 @@ Exit codes: 0 explained, 2 error, 130 interrupted by Ctrl-C.`;
 export function registerScanExplain(scan: Command): void {
   const command = scan.command('explain');
   addOptionGroup(command, 'Options', OPTIONS)
-    .description('Explain a finding, or why a line has none: rules, matches, and what each was dropped for')
+    .description('Explain a finding, or why a line has none: rules, matches, and why each was dropped')
     .argument('<place>', 'FILE:LINE, or the fingerprint of a finding')
     .argument('[path...]', 'Where to look for a fingerprint (default .)')
     .helpCommand(false)
