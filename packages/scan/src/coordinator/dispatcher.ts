@@ -48,6 +48,14 @@ export class Dispatcher {
       if (!isIdle && !isComplete && this.waiting < this.#batchMax) return;
       this.#send(worker, Math.min(this.#batchMax, Math.ceil(this.waiting / ready.length)));
     }
+    if (isComplete) this.#shareOut(workers);
+  }
+
+  /** If a worker has nothing to do, asks the one with the most objects for those that it has not begun. */
+  #shareOut(workers: readonly WorkerThread[]): void {
+    if (!workers.some((worker) => this.#hasCapacity(worker) && worker.outstanding.size === 0)) return;
+    const asked = workers.filter((worker) => worker.mayHandBack && worker.outstanding.size > 1);
+    asked.sort((a, b) => b.outstanding.size - a.outstanding.size)[0]?.askBack();
   }
 
   /** Sends only the object that all results wait for, if no worker has it. */

@@ -62,6 +62,8 @@ export class WorkerThread {
   readonly isLocal: boolean;
   /** An object that takes long; nothing is queued behind it. */
   busyWith: number | null = null;
+  /** It was sent objects since it was asked to hand back those that it has not begun. */
+  #mayHandBack = false;
   isReady = false;
   isClosing = false;
   /** True after the `closed` message: the exit is expected. */
@@ -84,8 +86,19 @@ export class WorkerThread {
     return this.isLocal ? LOCAL_BYTES_MAX : Infinity;
   }
 
+  get mayHandBack(): boolean {
+    return this.#mayHandBack && !this.isClosing && !this.hasEnded;
+  }
+
   post(message: ToWorker): void {
+    if (message.type === 'batch') this.#mayHandBack = true;
     this.#worker.post(message);
+  }
+
+  /** Asks for the objects that it has not begun. */
+  askBack(): void {
+    this.#mayHandBack = false;
+    this.post({ type: 'hand_back' });
   }
 
   close(): void {
@@ -97,7 +110,7 @@ export class WorkerThread {
   /** Hands back what it has not begun, and closes. */
   retire(): void {
     if (this.isClosing) return;
-    this.post({ type: 'hand_back' });
+    this.askBack();
     this.close();
   }
 

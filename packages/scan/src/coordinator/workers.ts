@@ -171,7 +171,10 @@ export class Workers {
 
   #startOthersIfWorthIt(): void {
     if (this.#workBytes >= LOCAL_BYTES_MAX) this.#startFirst();
-    if (this.#workBytes >= (this.#options.work_bytes_min ?? WORK_BYTES_MIN)) this.#startOthers();
+    if (this.#workBytes < (this.#options.work_bytes_min ?? WORK_BYTES_MIN)) return;
+    this.#startOthers();
+    // For so much work, it would only take time from the threads that start.
+    this.#local?.retire();
   }
 
   #startFirst(): void {
