@@ -29,18 +29,20 @@ export interface ProbeGroup {
   state: number;
   probes: readonly Probe[];
   allFiltered: boolean;
-  /** Hits so far, until there are many. */
-  hits: number;
-  /** Of a group with many hits: which of its filtered probes may match, in their order. Cheaper than their filters. */
+  /** Probes of its hits so far, until they are many. */
+  tried: number;
+  /** Of a group with many of them: which of its filtered probes may match, in their order. Cheaper than their filters. */
   ahead: LookAhead | null;
   /** Rises while the look ahead leaves too many hits undecided. */
   undecided: number;
 }
 
-/** Hits that make a look ahead worthwhile, which takes some milliseconds to prepare. */
-const HITS_MANY = 2048;
+/** Probes that make a look ahead worthwhile, which takes a millisecond or two to prepare. */
+const TRIED_MANY = 2048;
 /** Its answers that decide, for each that does not, below which it costs more than it saves. */
 const DECIDED_MIN = 3;
+/** What those that do not decide may add up to before it is given up. */
+const UNDECIDED_MAX = 2048;
 
 /** A rule set in one thread: what to search for where, and how many surrounding bytes decide a match. */
 export class DetectionPlan {
@@ -114,7 +116,10 @@ export class DetectionPlan {
   /** Returns the probes of an automaton state for a hit that ends at an address. */
   probesAt(state: number, end: number): ProbeGroup {
     const group = (this.#atState[state] ??= this.#groupOf(state));
-    if (group.hits < HITS_MANY && ++group.hits === HITS_MANY) this.#lookAhead(group, end);
+    if (group.tried < TRIED_MANY) {
+      group.tried += group.probes.length;
+      if (group.tried >= TRIED_MANY) this.#lookAhead(group, end);
+    }
     return group;
   }
 
@@ -128,7 +133,7 @@ export class DetectionPlan {
     if (outlook !== UNDECIDED) group.undecided = Math.max(0, group.undecided - 1);
     else {
       group.undecided = Math.max(0, group.undecided - group.ahead.takeLeftOut()) + DECIDED_MIN;
-      if (group.undecided > HITS_MANY) {
+      if (group.undecided > UNDECIDED_MAX) {
         group.ahead = null;
         this.scanner.lookAhead(group.state, null);
       }
@@ -140,7 +145,7 @@ export class DetectionPlan {
     const words = [...outputsOf(this.#compiled.automaton, state)];
     const probes = words.flatMap((word) => this.#probesOf(word));
     const allFiltered = probes.every(({ filtered }) => filtered);
-    return { state, probes, allFiltered, hits: 0, ahead: null, undecided: 0 };
+    return { state, probes, allFiltered, tried: 0, ahead: null, undecided: 0 };
   }
 
   #lookAhead(group: ProbeGroup, end: number): void {

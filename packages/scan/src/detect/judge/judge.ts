@@ -134,11 +134,15 @@ function judgeAssignment({ rule: { rule }, secret }: Candidate, place: JudgedPla
   if (FINGERPRINT.test(secret) && namesSigner(assignment.name)) return null;
   if (namesPublicKey(assignment.name) || isTorn(assignment)) return null;
   if (rule.judged_as === undefined && isNextArgument(place, assignment)) return null;
+  // A value with the form belongs to the rule of that form.
+  const prefix = knownPrefixOf(secret, place.prefixes);
+  if (prefix !== undefined)
+    return doubted(rule, assignment, `the value has the prefix ${prefix} of a known credential without its form`);
   const probability = scoreOf(assignment);
   const scored = THRESHOLDS.find(([, minimum]) => probability >= minimum)?.[0];
   if (scored === undefined) return null;
   const doubt = scored === 'low' ? null : doubtOf(assignment, place);
-  if (doubt !== null) return { confidence: 'low', confidence_reason: `${nameReason(rule, assignment)}, but ${doubt}` };
+  if (doubt !== null) return doubted(rule, assignment, doubt);
   const confidence = rule.confidence !== undefined && isAtLeast(scored, rule.confidence) ? rule.confidence : scored;
   return { confidence, confidence_reason: `${nameReason(rule, assignment)}; ${valueReason(secret, confidence)}` };
 }
@@ -157,10 +161,11 @@ function isTorn({ path, value, before, after }: Assignment): boolean {
   return /[;,()&|<>]/.test(value) && /[=:]\s*$/.test(before);
 }
 
-function doubtOf(assignment: Assignment, { text, at, prefixes }: JudgedPlace): string | null {
-  const prefix = knownPrefixOf(assignment.value, prefixes);
-  // A value with the form belongs to the rule of that form.
-  if (prefix !== undefined) return `the value has the prefix ${prefix} of a known credential without its form`;
+function doubted(rule: Rule, assignment: Assignment, doubt: string): Verdict {
+  return { confidence: 'low', confidence_reason: `${nameReason(rule, assignment)}, but ${doubt}` };
+}
+
+function doubtOf(assignment: Assignment, { text, at }: JudgedPlace): string | null {
   const lineBefore = text.slice(0, at).split('\n').at(-2) ?? '';
   return (
     doubtOfValue(assignment.value, weights().letters) ??

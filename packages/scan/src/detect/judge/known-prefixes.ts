@@ -42,8 +42,13 @@ function isPrefix(keyword: string): boolean {
   return keyword.length >= PREFIX_MIN && /^[\w.-]*[_.-]$/.test(keyword) && !SHARED.test(keyword);
 }
 
+const byBeginning = new WeakMap<readonly string[], Map<string, string[]>>();
+
 /** Returns which of the prefixes a value has; undefined without one. */
 export function knownPrefixOf(value: string, prefixes: readonly string[]): string | undefined {
+  let groups = byBeginning.get(prefixes);
+  if (groups === undefined)
+    byBeginning.set(prefixes, (groups = Map.groupBy(prefixes, (prefix) => prefix.slice(0, PREFIX_MIN))));
   const lower = value.toLowerCase();
-  return prefixes.find((prefix) => lower.startsWith(prefix));
+  return groups.get(lower.slice(0, PREFIX_MIN))?.find((prefix) => lower.startsWith(prefix));
 }
