@@ -1,41 +1,25 @@
 /** `node bench/detection.ts NAME=DIRECTORY...`: counts what the built-in rules find in the test cases of other scanners. */
-import { compileRules } from '@heddle/scan/internal/detect/compile-rules';
-import { createDetector } from '@heddle/scan/internal/detect/detector';
-import { type Case, READERS } from './src/detection/corpora.ts';
+import { parseArgs } from 'node:util';
 
-const USAGE = `node bench/detection.ts [--list] NAME=DIRECTORY...
+import { READERS } from './src/detection/corpora.ts';
+import { heddle, secretlint } from './src/detection/scanners.ts';
+
+const USAGE = `node bench/detection.ts [--list] [--rules FILE] [--scanner NAME] NAME=DIRECTORY...
 
 NAME is one of ${Object.keys(READERS).join(', ')}; DIRECTORY a checkout of its repository.
---list prints each case that is missed, and each that is flagged although it has no secret.`;
+--list prints each case that is missed, and each that is flagged although it has no secret.
+--rules counts what the rules of a file find instead, such as those of gitleaks; --scanner, what another scanner finds: secretlint,
+which the first run of bench/main.ts installs.`;
 
-const BUFFER_BYTES = 4 * 1024 * 1024;
-const OPTIONS = {
-  confidence: 'medium' as const,
-  contextLines: 0,
-  rules: [],
-  decodeDepth: 2,
-  inlineIgnores: false,
-  ruleTimeoutMs: 60_000,
-};
-const detector = createDetector(compileRules(OPTIONS), OPTIONS, { buffers_max: 1, buffer_bytes: BUFFER_BYTES });
+const { isListed, rules, scanner, pairs } = readArguments();
 
-/** Returns the lines with findings, each with its rules. */
-function linesFound({ path, text }: Case): Map<number, string[]> {
-  const bytes = Buffer.from(text);
-  const chunk = { bytes, length: bytes.length, prefix_length: 0, base_offset: 0, last: true };
-  const lines = new Map<number, string[]>();
-  const found = detector.begin(path)?.scan(chunk) ?? [];
-  // As a scan reports them.
-  for (const { line, rule_id } of found.filter(({ confidence }) => confidence !== 'low'))
-    lines.set(line, [...(lines.get(line) ?? []), rule_id]);
-  return lines;
-}
+const linesOf = scanner === 'secretlint' ? await secretlint() : heddle(rules);
 
-function measure(name: string, directory: string, isListed: boolean): string {
+async function measure(name: string, directory: string): Promise<string> {
   const { cases, unread } = READERS[name]!(directory);
   const counts = { found: 0, positives: 0, flagged: 0, negatives: 0 };
   for (const each of cases) {
-    const lines = linesFound(each);
+    const lines = await linesOf(each);
     const found = each.secrets === 0 ? lines.size : Math.min(lines.size, each.secrets);
     if (each.secrets > 0) {
       counts.positives += each.secrets;
@@ -52,13 +36,35 @@ function measure(name: string, directory: string, isListed: boolean): string {
   return `| ${name} | ${found} of ${positives} | ${flagged} of ${negatives} | ${unread} |`;
 }
 
-const given = process.argv.slice(2);
-const pairs = given.filter((each) => each !== '--list').map((each) => each.split('=', 2));
-if (pairs.length === 0 || pairs.some(([name = '', directory]) => !(name in READERS) || directory === undefined)) {
+interface Arguments {
+  isListed: boolean;
+  rules: string | undefined;
+  scanner: string | undefined;
+  pairs: string[][];
+}
+
+function readArguments(): Arguments {
+  const options = {
+    list: { type: 'boolean', default: false },
+    rules: { type: 'string' },
+    scanner: { type: 'string' },
+  } as const;
+  try {
+    const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    const named = positionals.map((each) => each.split('=', 2));
+    const { list: isListed, rules, scanner } = values;
+    const areKnown = named.every(([name = '', directory]) => name in READERS && directory !== undefined);
+    if (named.length > 0 && areKnown && (scanner === undefined || scanner === 'secretlint'))
+      return { isListed, rules, scanner, pairs: named };
+  } catch (error) {
+    console.error((error as Error).message);
+  }
   console.error(USAGE);
   process.exit(2);
 }
-const rows = pairs.map(([name = '', directory = '']) => measure(name, directory, given.includes('--list')));
+
+const rows: string[] = [];
+for (const [name = '', directory = ''] of pairs) rows.push(await measure(name, directory));
 console.log(
   ['| corpus | found | negatives flagged | cases not read |', '| --- | --- | --- | --- |', ...rows].join('\n'),
 );

@@ -118,3 +118,14 @@ declare module 'bullmq' {
     close(): Promise<void>;
   }
 }
+
+declare module '@secretlint/core' {
+  export function lintSource(request: {
+    source: { filePath: string; content: string; ext: string; contentType: 'text' };
+    options: { config: { rules: readonly { id: string; rule: unknown; options: object }[] } };
+  }): Promise<{ messages: readonly { ruleId: string; loc: { start: { line: number } } }[] }>;
+}
+
+declare module '@secretlint/secretlint-rule-preset-recommend' {
+  export const creator: unknown;
+}
