@@ -182,7 +182,7 @@ describe('the findings of a workflow', () => {
     assert.match(without.stderr, /not verified.*; buckets of services other than AWS need --s3-endpoint/);
   });
 
-  test('are refused with an address of a service that none of them is at, or that is no address', async () => {
+  test('are refused with an address of a service that none of them is at, or with an invalid address', async () => {
     const refusal = async (...args: string[]): Promise<string> => {
       const ran = await heddle(['findings', 'verify', '--url', url, ...args], directory.environment);
       assert.equal(ran.code, 2);

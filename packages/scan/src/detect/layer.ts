@@ -167,7 +167,7 @@ export class Layer {
     if (match !== null) this.#take(rule, text, match, offset);
   }
 
-  /** Passes over a match whose value is refused for its form, which most assignments in code are; spares building it. */
+  /** Returns whether the value of a match is words, for which it is refused, as most assignments in code are; spares building it. */
   #matchesWords(rule: CompiledRule, hit: number): boolean {
     const value = this.#plan.showsRefused ? null : rule.value();
     if (value === null) return false;

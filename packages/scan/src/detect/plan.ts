@@ -41,7 +41,7 @@ export interface ProbeGroup {
 const TRIED_MANY = 2048;
 /** Its answers that decide, for each that does not, below which it costs more than it saves. */
 const DECIDED_MIN = 3;
-/** What those that do not decide may add up to before it is given up. */
+/** What those that do not decide may add up to before it is abandoned. */
 const UNDECIDED_MAX = 2048;
 
 /** A rule set in one thread: what to search for where, and how many surrounding bytes decide a match. */

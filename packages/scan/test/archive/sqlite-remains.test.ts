@@ -9,7 +9,7 @@ const HOSTILE = [0x15, 0x40];
 const PAGES = 12;
 
 test(
-  'a page made to look like rows everywhere is given up after a bounded number of steps',
+  'a page made to look like rows everywhere is abandoned after a bounded number of steps',
   { timeout: 60_000 },
   () => {
     const page = Buffer.alloc(65_536, Buffer.from(HOSTILE));

@@ -47,7 +47,7 @@ const NO_SECRET: readonly RegExp[] = [
 const PLACEHOLDER =
   /(?:^|[^a-z])(?:your|my|change|replace|insert|enter|put|add|set|fill|todo|fixme|example|sample|dummy|fake|mock|test|tests|testing|tester|demo|default|placeholder|redacted|removed|hidden|masked|secret|password|passwd|passwort|token|apikey|key|here|goes|foo|bar|baz|foobar|none|null|nil|undefined|true|false|empty|unknown|invalid|some|value|string|env|config|username|user|admin|root|guest|hello|world|lorem|ipsum|not|real|abc|xyz|old|new|wrong|correct|valid|right|bad|good|super|very)s?(?:[^a-z]|$)|change_?(?:me|it|this)|replace_?(?:me|this)|not_?a_?(?:real|secret)|not_?so_?secret|example|placeholder|dummy|p[a@4][s$5]{1,2}w[o0]rd|s[e3]cr[e3]t|your_?|letmein|welcome|redacted/gi;
 
-/** One value is looked at several times, for its form and for its features. */
+/** One value is checked several times, for its form and for its features. */
 const VALUES_MAX = 1;
 
 /** Values that consist of little else than placeholders are examples. */
